@@ -3,8 +3,8 @@
 //! # The figures
 //!
 //! Nanoseconds per leaf, and in brackets the ratio to bincode 2 in the same run. bincode writes the
-//! same value into a prepared slice and reads it back, without any structure. That is near the
-//! limit of what a walk through serde can do. For comparison, `serde_json::to_value` builds a document of
+//! same value into a prepared slice and reads it back, without any structure. Hardly any walk through
+//! serde can be faster. For comparison, `serde_json::to_value` builds a document of
 //! nodes, and `from_value` reads one. The figures are medians of three runs of
 //! `cargo bench -p treedef-benches --bench ratios` on 2026-11-27, on two shared cores of an x86-64
 //! server, rustc 1.95.
@@ -134,7 +134,7 @@
 //! `to_value` does not support pairs as keys. A map with 300 pairs as keys costs 1,502 instructions per leaf with `flatten`,
 //! and 826 with `flatten_like`.
 //!
-//! # What a type costs to build
+//! # Build time of a type
 //!
 //! One program flattens and rebuilds one value; another does the same with `to_value` and
 //! `from_value` of `serde_json`. The times are CPU time for compiling and linking the program
@@ -166,9 +166,9 @@
 //! serializer of plain data too. An element is passed by reference, and at compile time we cannot
 //! tell whether the referenced type owns memory.
 //!
-//! # What the library costs to build
+//! # Build time of the library
 //!
-//! A program that does nothing, with each library and all that it needs, from nothing: CPU time,
+//! The CPU time to build an empty program with each library and its dependencies from scratch,
 //! and in brackets the number of crates. `benches/build/measure clean`, 2026-11-28, two busy
 //! cores, which take some 15 % longer than free ones, rustc 1.95.
 //!
@@ -184,7 +184,7 @@
 //!
 //! *Follow instead of record.* A walk writes a word for each serde call but scalars, which are counted, and
 //! makes nodes from the words at the end. Before it begins, it has a list of expected words: the words of the last structure
-//! of the thread, or of the structure that `flatten_like` gets. The list outlives the walk. While the
+//! of the thread, or of the treedef of `flatten_like`. The list outlives the walk. While the
 //! value makes the same calls, each call is compared with a word, and nothing is written. If all calls
 //! are as expected, the structure is known, too. So the third call of `flatten` on values with equal
 //! structures allocates the leaves and nothing else. At the first difference, the words so far are
@@ -229,7 +229,7 @@
 //! *Compare names by address first.* A recorded structure borrowed its names from the same type
 //! that is walked, so the addresses are usually equal.
 //!
-//! *Read structs of plain data by position,* where the fields of the type are exactly those of the
+//! *Read structs of plain data by position,* if the type has exactly the fields of the
 //! structure, in the same order. All other structs are read by name. If a visitor rejects a sequence,
 //! its struct is read by name, too.
 //!
@@ -237,7 +237,7 @@
 //! read keeps the place of its next child, in seven words. So nothing is put back after a child, and
 //! the path of an error is made only when there is one.
 //!
-//! # What costs what
+//! # Cases that cost more
 //!
 //! - A [`Leaf`](crate::Leaf) takes 24 bytes, and a string leaf an allocation. A vector of numbers
 //!   is 2 to 8 times as fast. A hand-written loop that makes the same leaves of the matrices
@@ -245,8 +245,8 @@
 //! - Elements that contain a string, a variant with fields, a map, a sequence or a static are not plain data, and
 //!   are not read in rows. Their calls are compared one by one.
 //! - A map whose entries arrive in random order is sorted, and so are its leaves: a quarter of the
-//!   instructions for a map of 1,000 triples. `flatten_like` is fast as long as it gets the same map.
-//! - Elements that are not alike have nodes of their own. A list of a million enums, in turn `Empty` and
+//!   instructions for a map of 1,000 triples. `flatten_like` is fast as long as the map is the same.
+//! - Elements with different structures have nodes of their own. A list of a million enums, alternately `Empty` and
 //!   `Circle(f64)`, takes 97 MB as leaves and treedef, and 131 MB while it is flattened.
 //! - Rules by type or path apply to the finished tree: all leaves are put into a vector first. `leaves_where` applies
 //!   during the walk.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::Tree;
 
-use crate::parts::{AnyError, said};
+use crate::parts::{AnyError, plain_error};
 
 /// The mean of several models, e.g. of checkpoints, or of trainings from one start. Each number is summed
 /// in `f64`, on a device in `f32`, and rounded once. Integers, such as counts, and all values that are not
@@ -37,14 +37,15 @@ pub fn mean<'m, T>(models: impl IntoIterator<Item = &'m T>) -> Result<T>
 where
     T: Serialize + DeserializeOwned + 'm,
 {
-    let trees = models.into_iter().map(|model| Tree::<Tensor>::of_objects(model).map_err(said));
+    let trees =
+        models.into_iter().map(|model| Tree::<Tensor>::of_objects(model).map_err(plain_error));
     let trees = trees.collect::<Result<Vec<_>>>()?;
     if trees.is_empty() {
         candle_core::bail!("there is no model to take the mean of");
     }
     // A tensor that each model has in two places stays one tensor.
     let mut done = HashMap::<Vec<TensorId>, Tensor>::new();
-    let mean = Tree::stack(trees).map_err(said)?.try_map(|tensors| {
+    let mean = Tree::stack(trees).map_err(plain_error)?.try_map(|tensors| {
         let key: Vec<TensorId> = tensors.iter().map(Tensor::id).collect();
         if let Some(mean) = done.get(&key) {
             return Ok(mean.clone());
@@ -53,7 +54,7 @@ where
         done.insert(key, mean.clone());
         Ok::<_, AnyError>(mean)
     });
-    mean.map_err(said)?.into_objects().map_err(said)
+    mean.map_err(plain_error)?.into_objects().map_err(plain_error)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a number of models")]

@@ -39,7 +39,7 @@ where
     T: Serialize + DeserializeOwned,
 {
     if !dtype.is_float() {
-        return Err(said(format_args!("{} is no type of floats", dtype.as_str())));
+        return Err(plain_error(format_args!("{} is no type of floats", dtype.as_str())));
     }
     convert(model, pattern, |tensor| {
         let dtype = if tensor.dtype().is_float() { dtype } else { tensor.dtype() };
@@ -91,10 +91,10 @@ fn convert<T: Serialize + DeserializeOwned>(
     pattern: &str,
     convert: impl Fn(&Tensor) -> std::result::Result<Tensor, AnyError>,
 ) -> Result<T> {
-    let tree = Tree::<Tensor>::of_objects(model).map_err(said)?;
+    let tree = Tree::<Tensor>::of_objects(model).map_err(plain_error)?;
     let named = named(&tree, pattern, "tensor", |_| true)?;
     let mut done = HashMap::<TensorId, Tensor>::new();
-    let converted = tree.zip(named).map_err(said)?.try_map(|(tensor, is_named)| {
+    let converted = tree.zip(named).map_err(plain_error)?.try_map(|(tensor, is_named)| {
         if !is_named {
             return Ok(tensor);
         }
@@ -105,11 +105,11 @@ fn convert<T: Serialize + DeserializeOwned>(
         done.insert(tensor.id(), new.clone());
         Ok::<_, AnyError>(new)
     });
-    converted.map_err(said)?.into_objects().map_err(said)
+    converted.map_err(plain_error)?.into_objects().map_err(plain_error)
 }
 
 /// An error of candle without its backtrace, which would stand before the path.
-pub(crate) fn said(what: impl fmt::Display) -> Error {
+pub(crate) fn plain_error(what: impl fmt::Display) -> Error {
     Error::Msg(what.to_string())
 }
 
@@ -121,13 +121,14 @@ pub(crate) fn named<L>(
     wanted: impl Fn(&L) -> bool,
 ) -> Result<Tree<bool>> {
     let parsed = pattern.parse::<Pattern>();
-    let parsed = parsed.map_err(|error| said(format_args!("the pattern `{pattern}`: {error}")))?;
-    let mut named = tree.mask(parsed).map_err(said)?;
+    let parsed =
+        parsed.map_err(|error| plain_error(format_args!("the pattern `{pattern}`: {error}")))?;
+    let mut named = tree.mask(parsed).map_err(plain_error)?;
     for (named, leaf) in named.leaves_mut().iter_mut().zip(tree.leaves()) {
         *named &= wanted(leaf);
     }
     if !named.leaves().contains(&true) {
-        return Err(said(format_args!("`{pattern}` names no {what}")));
+        return Err(plain_error(format_args!("`{pattern}` names no {what}")));
     }
     Ok(named)
 }
@@ -165,7 +166,7 @@ pub(crate) fn named<L>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn summary<T: Serialize>(model: &T) -> Result<Summary> {
-    let tree = Tree::<Tensor>::of_objects(model).map_err(said)?;
+    let tree = Tree::<Tensor>::of_objects(model).map_err(plain_error)?;
     let statistics = running_statistics(tree.treedef());
     let mut first = HashMap::<TensorId, String>::new();
     let mut leaf = 0..;

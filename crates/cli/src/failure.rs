@@ -11,29 +11,29 @@ use treedef_tensors::{ErrorKind as Kind, Fault};
 use crate::paths::with_shown_paths;
 
 /// Prints a line on standard error.
-macro_rules! tell {
+macro_rules! message {
     ($($text:tt)*) => {
-        $crate::failure::tell(format_args!($($text)*))
+        $crate::failure::print_message(format_args!($($text)*))
     };
 }
 
 /// Whether a line could not be printed.
-static UNTOLD: AtomicBool = AtomicBool::new(false);
+static UNPRINTED: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line to standard error. If that fails, the command goes on, and fails at its end.
-pub(crate) fn tell(line: fmt::Arguments<'_>) {
+pub(crate) fn print_message(line: fmt::Arguments<'_>) {
     match writeln!(anstream::stderr().lock(), "{line}") {
         // A reader that closed the pipe does not want the line.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            UNTOLD.store(true, Ordering::Relaxed);
+            UNPRINTED.store(true, Ordering::Relaxed);
         }
         _ => {}
     }
 }
 
 /// Whether all lines could be printed.
-pub(crate) fn is_all_told() -> bool {
-    !UNTOLD.load(Ordering::Relaxed)
+pub(crate) fn are_all_printed() -> bool {
+    !UNPRINTED.load(Ordering::Relaxed)
 }
 
 /// A result whose error is a line for the user.

@@ -8,7 +8,7 @@ use clap::Parser;
 
 use crate::args::Args;
 use crate::commands;
-use crate::failure::{Failure, is_all_told};
+use crate::failure::{Failure, are_all_printed};
 
 /// Runs the command with its arguments; the first is its own name. Returns 0, or 1 if there are
 /// differences, or 2 if something failed.
@@ -22,7 +22,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         },
     };
     match done {
-        Ok(_) if !is_all_told() => ExitCode::from(2),
+        Ok(_) if !are_all_printed() => ExitCode::from(2),
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         // A reader that closed the pipe has read enough.
@@ -30,7 +30,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(failure) => {
             let bold = anstyle::Style::new().bold();
             let red = anstyle::AnsiColor::Red.on_default().bold();
-            tell!("{bold}treedef:{bold:#} {red}{failure}{red:#}");
+            message!("{bold}treedef:{bold:#} {red}{failure}{red:#}");
             ExitCode::from(2)
         }
     }

@@ -428,10 +428,10 @@ impl Structures {
     pub fn merge(&mut self, other: &Structures) -> Result<()> {
         if self.recorder.folds != other.recorder.folds {
             let (expected, found) = (self.recorder.folds, other.recorder.folds);
-            let said = format!(
+            let message = format!(
                 "expected structures with {expected}, found some with {found}: fold both the same"
             );
-            return Err(failed(said));
+            return Err(failed(message));
         }
         let mut all = self.clone();
         all.recorder.limit(either(self.recorder.interner.limits, other.recorder.interner.limits));

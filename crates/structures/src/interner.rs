@@ -128,11 +128,11 @@ impl Interner {
     }
 
     pub(crate) fn find(&self, hash: u64, head: Head, children: &[Child]) -> Option<u32> {
-        let is_it = |id: &u32| {
+        let is_equal = |id: &u32| {
             let node = &self.nodes[*id as usize];
             node.head == head && *node.children == *children
         };
-        self.table.find(hash, is_it).copied()
+        self.table.find(hash, is_equal).copied()
     }
 
     /// The number of pools, leaves, and nodes with leaves of a node with these children.
@@ -152,8 +152,8 @@ impl Interner {
 
     pub(crate) fn intern_text(&mut self, text: &str) -> Result<u32> {
         let hash = self.hasher.hash_one(text);
-        let is_it = |label: &u32| self.labels[*label as usize].as_str() == Some(text);
-        match self.label_table.find(hash, is_it) {
+        let is_equal = |label: &u32| self.labels[*label as usize].as_str() == Some(text);
+        match self.label_table.find(hash, is_equal) {
             Some(known) => Ok(*known),
             None => self.add_label(hash, Value::from(Leaf::from(text))),
         }

@@ -155,10 +155,10 @@ pub(crate) fn unusual_leaves<L: Element>(
     numbers: &ArrayLeaves,
 ) -> Option<Vec<Leaf>> {
     let fields = ArrayFields::of(node.fields())?;
-    let beside = node.leaf_range().filter(|leaf| !numbers.leaves.contains(leaf));
+    let other_leaves = node.leaf_range().filter(|leaf| !numbers.leaves.contains(leaf));
     // Only an untyped tree has leaves of several kinds.
     let leaves: Option<Vec<Leaf>> =
-        beside.map(|leaf| tree.leaves().get(leaf)?.as_leaf().cloned()).collect();
+        other_leaves.map(|leaf| tree.leaves().get(leaf)?.as_leaf().cloned()).collect();
     leaves.filter(|leaves| *leaves != usual_leaves(node, fields, &numbers.shape))
 }
 

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::name_mapping::{NameMapping, TwoWayRenames};
 use crate::names::{NamePrinter, StackPattern, TensorName};
 use crate::shape::{display, num_elements};
-use crate::structure::{MATRICES, write_beside, write_renames, write_structure};
+use crate::structure::{MATRICES, write_other_leaves, write_renames, write_structure};
 use crate::tensor::{Dtype, Tensor, Tensors};
 use crate::tensor_blocks::{TensorBlock, array, parts};
 
@@ -357,7 +357,7 @@ impl Export {
     fn tensors_of<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         let mut namer = self.namer(tree.treedef())?;
         let (mut groups, mut by_name) = (Vec::<BlockGroup>::new(), HashMap::<String, usize>::new());
-        let (mut rest, mut beside, mut matrices) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rest, mut other_leaves, mut matrices) = (Vec::new(), Vec::new(), Vec::new());
         // The patterns that stacked nothing yet, and the nodes that they match without stacking them.
         let stacks = self.stacks.iter().enumerate();
         let mut idle: Vec<_> = stacks.map(|(index, stack)| (index, stack, None)).collect();
@@ -367,9 +367,9 @@ impl Export {
             if part.matrix.is_some() {
                 matrices.push(part.path.to_string());
             }
-            if let Some(leaves) = part.beside.take() {
+            if let Some(leaves) = part.other_leaves.take() {
                 let literals: Vec<String> = leaves.iter().map(Leaf::to_string).collect();
-                beside.push((part.path.to_string(), literals));
+                other_leaves.push((part.path.to_string(), literals));
             }
             let Some(dtype) = part.dtype else {
                 rest.push((part.path, part.leaves));
@@ -411,7 +411,7 @@ impl Export {
         }
         if self.structure {
             write_structure(structure(tree)?.as_ref(), &mut metadata)?;
-            write_beside(beside, &mut metadata)?;
+            write_other_leaves(other_leaves, &mut metadata)?;
             write_renames(&self.renames, &mut metadata)?;
             if !matrices.is_empty() {
                 metadata.push((MATRICES.to_owned(), Json::from(matrices).to_string()));

@@ -12,11 +12,11 @@ pub(crate) struct Glob<'a>(Vec<GlobToken<'a>>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum GlobToken<'a> {
     /// `name`, `[3]`, `["name"]`
-    TensorName(&'a str),
+    Name(&'a str),
     /// `*`, `[*]`
     Any,
     /// `**`
-    AnySteps,
+    AnyParts,
     /// `{a,b}`
     OneOf(Vec<&'a str>),
     /// `[2:5]`, `[2:]`, `[:5]`
@@ -99,7 +99,7 @@ impl<'a> RenameRule<'a> {
         let mut renamed = Vec::new();
         for token in &self.to.0 {
             match token {
-                GlobToken::TensorName(part) => renamed.push(*part),
+                GlobToken::Name(part) => renamed.push(*part),
                 _ => renamed.extend(name.get(captures.next()?)?),
             }
         }
@@ -127,7 +127,7 @@ impl<'a> Glob<'a> {
     }
 
     fn wildcards(&self) -> impl Iterator<Item = &GlobToken<'a>> {
-        self.0.iter().filter(|token| !matches!(token, GlobToken::TensorName(_)))
+        self.0.iter().filter(|token| !matches!(token, GlobToken::Name(_)))
     }
 
     /// Whether it matches a name, or a name above it.
@@ -154,14 +154,14 @@ impl<'a> Glob<'a> {
         loop {
             match (self.0.get(token), name.get(at)) {
                 (None, found) if below || found.is_none() => return Some((captures, at)),
-                (Some(GlobToken::AnySteps), _) => {
+                (Some(GlobToken::AnyParts), _) => {
                     captures.push(at..at);
                     token += 1;
                     retry = Some((token, captures.len()));
                     continue;
                 }
                 (Some(expected), Some(found)) if expected.names(found) => {
-                    if !matches!(expected, GlobToken::TensorName(_)) {
+                    if !matches!(expected, GlobToken::Name(_)) {
                         captures.push(at..at + 1);
                     }
                     (token, at) = (token + 1, at + 1);
@@ -181,9 +181,9 @@ impl<'a> Glob<'a> {
 impl GlobToken<'_> {
     fn names(&self, part: &str) -> bool {
         match self {
-            GlobToken::TensorName(name) => *name == part,
+            GlobToken::Name(name) => *name == part,
             GlobToken::Any => true,
-            GlobToken::AnySteps => false,
+            GlobToken::AnyParts => false,
             GlobToken::OneOf(names) => names.contains(&part),
             GlobToken::Indices(range) => part.parse().is_ok_and(|index| range.contains(&index)),
         }
@@ -195,13 +195,13 @@ fn add_tokens<'a>(part: &'a str, tokens: &mut Vec<GlobToken<'a>>) -> Option<()> 
     let mut rest = match part.strip_prefix('`') {
         Some(quoted) => {
             let (name, rest) = quoted.split_once('`')?;
-            tokens.push(GlobToken::TensorName(name));
+            tokens.push(GlobToken::Name(name));
             rest
         }
         None => {
             let (name, rest) = part.split_at_checked(part.find('[').unwrap_or(part.len()))?;
             if let Some(before) = name.strip_suffix("**").filter(|before| !before.is_empty()) {
-                tokens.extend([named(before)?, GlobToken::AnySteps]);
+                tokens.extend([named(before)?, GlobToken::AnyParts]);
             } else if !name.is_empty() || rest.is_empty() {
                 tokens.push(named(name)?);
             }
@@ -214,7 +214,7 @@ fn add_tokens<'a>(part: &'a str, tokens: &mut Vec<GlobToken<'a>>) -> Option<()> 
     }
     match rest {
         "" => {}
-        "**" => tokens.push(GlobToken::AnySteps),
+        "**" => tokens.push(GlobToken::AnyParts),
         _ => return None,
     }
     Some(())
@@ -224,8 +224,8 @@ fn named(name: &str) -> Option<GlobToken<'_>> {
     let is_plain = |name: &str| !name.contains(['*', '{', '}', ',']);
     match name {
         "*" => Some(GlobToken::Any),
-        "**" => Some(GlobToken::AnySteps),
-        _ if is_plain(name) => Some(GlobToken::TensorName(name)),
+        "**" => Some(GlobToken::AnyParts),
+        _ if is_plain(name) => Some(GlobToken::Name(name)),
         _ => {
             let names = name.strip_prefix('{')?.strip_suffix('}')?.split(',');
             let is_name = |name: &&str| !name.is_empty() && is_plain(name);
@@ -243,11 +243,11 @@ fn entry(key: &str) -> Option<GlobToken<'_>> {
         return Some(GlobToken::Any);
     }
     if let Some(name) = key.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        return Some(GlobToken::TensorName(name));
+        return Some(GlobToken::Name(name));
     }
     let is_index = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let Some((start, end)) = key.split_once(':') else {
-        return is_index(key).then_some(GlobToken::TensorName(key));
+        return is_index(key).then_some(GlobToken::Name(key));
     };
     let bound = |text: &str, default| match text {
         "" => Some(default),

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::export::{Export, Namer};
 use crate::shape::num_elements;
 use crate::source::Source;
-use crate::structure::{STRUCTURE, parse_structure, read_beside, read_matrices};
+use crate::structure::{STRUCTURE, parse_structure, read_matrices, read_other_leaves};
 use crate::tensor::{Tensor, Tensors};
 
 /// The maximum number of arrays without numbers that are made. A file needs no bytes for them if
@@ -42,7 +42,7 @@ impl Export {
     pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
         self.expect_patterns()?;
         let treedef = parse_structure(tensors.metadata(STRUCTURE))?;
-        let (beside, matrices) = (read_beside(tensors)?, read_matrices(tensors)?);
+        let (other_leaves, matrices) = (read_other_leaves(tensors)?, read_matrices(tensors)?);
         let source = Source::from(tensors);
         source.__check_ties()?;
         // A tied tensor has the name of an alias in the structure, too.
@@ -52,7 +52,7 @@ impl Export {
             debug_assert!(tensor.is_some(), "an alias of a tensor that is not there");
             Some((alias, tensor?))
         });
-        let restorer = LeafRestorer::new(self, tensors, &treedef, beside, matrices, aliases)?;
+        let restorer = LeafRestorer::new(self, tensors, &treedef, other_leaves, matrices, aliases)?;
         let leaves = restorer.leaves(&treedef)?;
         Ok(Tree::new(treedef, leaves)?)
     }
@@ -65,7 +65,7 @@ struct LeafRestorer<'r, 'a, L> {
     by_name: HashMap<&'r str, &'r Tensor<'a>>,
     namer: Namer<'r, 'r>,
     /// The other leaves of arrays, such as shapes, if they are unusual: literals, by path.
-    beside: HashMap<String, Vec<String>>,
+    other_leaves: HashMap<String, Vec<String>>,
     /// The paths of matrices that the structure stores by columns.
     matrices: HashSet<String>,
     /// The names that were read, and their indices in stacks.
@@ -88,7 +88,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
         export: &'r Export,
         tensors: &'r Tensors<'a>,
         treedef: &'r TreeDef,
-        beside: HashMap<String, Vec<String>>,
+        other_leaves: HashMap<String, Vec<String>>,
         matrices: HashSet<String>,
         aliases: impl Iterator<Item = (&'r str, &'r Tensor<'a>)>,
     ) -> Result<Self> {
@@ -99,7 +99,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
             tensors,
             by_name: tensors.iter().chain(aliases).collect(),
             namer: export.namer(treedef)?,
-            beside,
+            other_leaves,
             matrices,
             read: HashMap::new(),
             empty_arrays: 0,
@@ -218,7 +218,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
         if arrays::matrix_data(node).is_some() {
             let sizes = matrix.and_then(|matrix| shape.get(..matrix)).or_bug();
             let usual = arrays::usual_sizes(node, sizes);
-            for leaf in self.leaves_beside(path, usual).ok_or_else(other)? {
+            for leaf in self.find_other_leaves(path, usual).ok_or_else(other)? {
                 self.leaves.push(L::from_integer(leaf).ok_or_else(other)?);
             }
         }
@@ -226,8 +226,8 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
     }
 
     /// The other leaves of an array: the usual ones, or others with the same numbers.
-    fn leaves_beside(&self, path: &Path, usual: Vec<Leaf>) -> Option<Vec<Leaf>> {
-        let Some(literals) = self.beside.get(&path.to_string()) else { return Some(usual) };
+    fn find_other_leaves(&self, path: &Path, usual: Vec<Leaf>) -> Option<Vec<Leaf>> {
+        let Some(literals) = self.other_leaves.get(&path.to_string()) else { return Some(usual) };
         let read = literals.iter().map(|text| text.parse::<Value>().ok().map(Leaf::from));
         let read: Option<Vec<Leaf>> = read.collect();
         let integers = |leaves: &[Leaf]| -> Vec<_> { leaves.iter().map(Leaf::as_u64).collect() };
@@ -241,7 +241,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
         let other = || wrong(format!("the tensor `{name}` is not what the structure has"));
         let fields = ArrayFields::of(node.fields()).ok_or_else(other)?;
         let usual = arrays::usual_leaves(node, fields, &shape);
-        let beside = self.leaves_beside(path, usual).ok_or_else(other)?;
+        let other_leaves = self.find_other_leaves(path, usual).ok_or_else(other)?;
         let tensor = self.by_name.get(name.as_str()).ok_or_else(other)?;
         let (dtype, _) = real(tensor);
         let numbers = num_elements(&shape).and_then(|number| number.checked_mul(dtype.size()));
@@ -255,10 +255,10 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
                 );
             }
         }
-        let mut beside = beside.into_iter();
+        let mut other_leaves = other_leaves.into_iter();
         for (position, child) in node.children().enumerate() {
             if position != fields.data() {
-                for leaf in beside.by_ref().take(child.num_leaves()) {
+                for leaf in other_leaves.by_ref().take(child.num_leaves()) {
                     self.leaves.push(L::from_integer(leaf).ok_or_else(other)?);
                 }
             } else if fields.dtype().is_some() {

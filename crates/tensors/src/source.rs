@@ -86,7 +86,7 @@ enum TensorBytes<'a> {
     Memory(&'a [u8]),
     File(Arc<OpenFile>, u64),
     /// Not one after the other.
-    Other(Arc<dyn ReadAt + 'a>),
+    Reader(Arc<dyn ReadAt + 'a>),
 }
 
 /// Bytes that are gathered from several places.
@@ -181,7 +181,7 @@ impl<'a> StoredTensor<'a> {
     }
 
     pub(crate) fn read_by(descriptor: Descriptor, size: u64, bytes: Arc<dyn ReadAt + 'a>) -> Self {
-        StoredTensor { descriptor, size, bytes: TensorBytes::Other(bytes), observer: None }
+        StoredTensor { descriptor, size, bytes: TensorBytes::Reader(bytes), observer: None }
     }
 
     /// A tensor whose bytes are written into a buffer by a function, from an offset on. When the tensor is
@@ -245,7 +245,7 @@ impl<'a> StoredTensor<'a> {
         match &self.bytes {
             TensorBytes::Memory(_) => None,
             TensorBytes::File(file, _) => Some(file.path()),
-            TensorBytes::Other(bytes) => bytes.path(),
+            TensorBytes::Reader(bytes) => bytes.path(),
         }
     }
 
@@ -253,7 +253,7 @@ impl<'a> StoredTensor<'a> {
     /// is the name of the small type.
     pub(crate) fn type_in_file(&self) -> &str {
         let other = match &self.bytes {
-            TensorBytes::Other(bytes) => bytes.type_in_file(),
+            TensorBytes::Reader(bytes) => bytes.type_in_file(),
             TensorBytes::Memory(_) | TensorBytes::File(..) => None,
         };
         other.unwrap_or(self.descriptor.type_name())
@@ -263,7 +263,7 @@ impl<'a> StoredTensor<'a> {
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match &self.bytes {
             TensorBytes::Memory(bytes) => Some(bytes),
-            TensorBytes::File(..) | TensorBytes::Other(_) => None,
+            TensorBytes::File(..) | TensorBytes::Reader(_) => None,
         }
     }
 
@@ -304,9 +304,9 @@ impl<'a> StoredTensor<'a> {
             TensorBytes::File(file, start) => {
                 file.read_exact_at(buffer, start.saturating_add(offset))?
             }
-            TensorBytes::Other(bytes) => bytes.read_exact_at(buffer, offset)?,
+            TensorBytes::Reader(bytes) => bytes.read_exact_at(buffer, offset)?,
         }
-        if let (TensorBytes::File(..) | TensorBytes::Other(_), Some(observer)) =
+        if let (TensorBytes::File(..) | TensorBytes::Reader(_), Some(observer)) =
             (&self.bytes, &self.observer)
         {
             observer(length);

@@ -50,14 +50,14 @@ pub(crate) fn write_structure(
 }
 
 /// Writes the other leaves of arrays: a map of JSON from paths to literals.
-pub(crate) fn write_beside(
-    beside: Vec<(String, Vec<String>)>,
+pub(crate) fn write_other_leaves(
+    other_leaves: Vec<(String, Vec<String>)>,
     metadata: &mut Vec<(String, String)>,
 ) -> Result<()> {
-    if !beside.is_empty() {
-        let all: BTreeMap<_, _> = beside.into_iter().collect();
+    if !other_leaves.is_empty() {
+        let all: BTreeMap<_, _> = other_leaves.into_iter().collect();
         let text = serde_json::to_string(&all).map_err(|error| {
-            ErrorKind::Malformed(format!("the leaves beside arrays have no JSON: {error}"))
+            ErrorKind::Malformed(format!("the leaves other_leaves arrays have no JSON: {error}"))
         })?;
         metadata.push((BESIDE_ARRAYS.to_owned(), text));
     }
@@ -96,7 +96,7 @@ fn expect_few_renames(text: &str) -> Result<()> {
     Err(ErrorKind::limit("bytes of patterns", what).into())
 }
 
-pub(crate) fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
+pub(crate) fn read_other_leaves(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
     let Some(text) = tensors.metadata(BESIDE_ARRAYS) else { return Ok(HashMap::new()) };
     serde_json::from_str(text).map_err(|error| {
         let what =

@@ -20,7 +20,7 @@ pub(crate) struct TensorBlock {
     /// The number of dimensions of a matrix: the numbers are its columns, one after the other.
     pub(crate) matrix: Option<usize>,
     /// The leaves beside the numbers of an array, if they do not follow from its shape.
-    pub(crate) beside: Option<Vec<Leaf>>,
+    pub(crate) other_leaves: Option<Vec<Leaf>>,
 }
 
 /// The blocks of leaves of one kind, structs that hold an array, and arrays that are leaves.
@@ -40,10 +40,17 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<T
         })?;
         let path = block.path.clone();
         if let Some(numbers) = found.into_inner() {
-            let beside = arrays::unusual_leaves(tree, block.node, &numbers);
+            let other_leaves = arrays::unusual_leaves(tree, block.node, &numbers);
             let ArrayLeaves { dtype, shape, leaves, matrix } = numbers;
             let dtype = Some(dtype);
-            return Some(vec![Ok(TensorBlock { path, shape, dtype, leaves, matrix, beside })]);
+            return Some(vec![Ok(TensorBlock {
+                path,
+                shape,
+                dtype,
+                leaves,
+                matrix,
+                other_leaves,
+            })]);
         }
         let leaves = of(block.node.leaf_range());
         let is_opaque = matches!(leaves.first().and_then(L::as_leaf), Some(Leaf::Opaque(_)));
@@ -53,7 +60,7 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<T
         let dtype = L::dtype(leaves);
         let half = half_float(block.node).filter(|_| dtype == Some(Dtype::U16));
         let (shape, dtype, leaves) = (block.shape.clone(), half.or(dtype), block.node.leaf_range());
-        Some(vec![Ok(TensorBlock { path, shape, dtype, leaves, matrix: None, beside: None })])
+        Some(vec![Ok(TensorBlock { path, shape, dtype, leaves, matrix: None, other_leaves: None })])
     };
     std::iter::from_fn(next).flatten()
 }
@@ -62,7 +69,7 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<T
 fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<TensorBlock> {
     let leaves = tree.leaves().get(index..=index).or_bug();
     let leaf = leaves.first();
-    let beside = match leaf.and_then(L::as_leaf) {
+    let other_leaves = match leaf.and_then(L::as_leaf) {
         Some(Leaf::Opaque(value)) => {
             value.as_array().and_then(|array| arrays::unusual_leaves_of(array, value.root()))
         }
@@ -77,7 +84,7 @@ fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<TensorBlock> {
             .and_then(array)
             .filter(|array| array.is_column_major())
             .map(|array| array.shape().len()),
-        beside,
+        other_leaves,
     })
 }
 

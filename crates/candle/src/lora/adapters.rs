@@ -9,7 +9,7 @@ use treedef::{Path, Tree};
 
 use super::layers::{Layer, is_weight};
 use crate::nn::Initialiser;
-use crate::parts::{named, said};
+use crate::parts::{named, plain_error};
 
 /// Adapters of some weights of a model. As a value that is trained or saved, it has paths such as
 /// `adapters["layers.0.up"].lora_A`; `adapters.*.lora_B` matches one half of all.
@@ -162,7 +162,7 @@ impl Lora {
 
 impl Adapter {
     fn new(layer: Layer, shape: &[usize], rank: usize, init: &mut Initialiser) -> Result<Self> {
-        let missing = || said("a weight has no dimensions");
+        let missing = || plain_error("a weight has no dimensions");
         let (&rows, columns) = shape.split_first().ok_or_else(missing)?;
         let embedding = layer == Layer::Embedding;
         if embedding {
@@ -181,7 +181,9 @@ impl Adapter {
     fn product(&self, weight: &Tensor, alpha: f64) -> Result<Tensor> {
         let unfit = || {
             let (a, b, weight) = (self.a.shape(), self.b.shape(), weight.shape());
-            said(format_args!("an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}"))
+            plain_error(format_args!(
+                "an adapter of {a:?} and {b:?} does not fit a weight of {weight:?}"
+            ))
         };
         let (a, b) = (self.a.dims(), self.b.dims());
         let ([rank, inputs @ ..], [outputs, other_rank, ones @ ..]) = (a, b) else {

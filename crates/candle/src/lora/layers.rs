@@ -3,7 +3,7 @@
 use candle_core::{Result, Tensor};
 use treedef::{Path, TreeDef};
 
-use crate::parts::said;
+use crate::parts::plain_error;
 
 /// The layer that a weight belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Layer {
         let name = treedef.node(&around).ok().and_then(|node| node.name()).unwrap_or_default();
         let refused = |why: &str| {
             let is = format!("{}{:?}", weight.dtype().as_str(), weight.dims());
-            Err(said(format_args!(
+            Err(plain_error(format_args!(
                 "PEFT has no adapter for `{path}`, which is {is}{why} (leave it out of the pattern)"
             )))
         };

@@ -27,7 +27,7 @@ pub(super) fn apply(
     patch: &Path,
     to: &Output,
     reading: ReadArgs,
-    told: Report,
+    report: Report,
 ) -> Result<bool> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
@@ -51,9 +51,9 @@ pub(super) fn apply(
             };
             to_tensors(source, first, &diff, formats, limits)
         })?,
-        _ => return to_document(input, diff, to, reading, told),
+        _ => return to_document(input, diff, to, reading, report),
     };
-    written.put(&name, to, told)
+    written.put(&name, to, report)
 }
 
 fn to_document(
@@ -61,7 +61,7 @@ fn to_document(
     mut diff: Patch,
     to: &Output,
     reading: ReadArgs,
-    told: Report,
+    report: Report,
 ) -> Result<bool> {
     let (name, format) = (input.name.clone(), input.format);
     let (tree, mut rest) = input.tree_and_rest()?;
@@ -73,7 +73,7 @@ fn to_document(
     }
     let new = new.map_err(|failure| failure.in_file(&name))?;
     rest.tags.drop_changed(&diff.changes);
-    write_as((&new, &rest), (&name, format), to, reading.limits, told)
+    write_as((&new, &rest), (&name, format), to, reading.limits, report)
 }
 
 /// The tree after a patch.

@@ -117,8 +117,8 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         let input = input::open(file, reading, Format::Json)?;
         let (name, format) = (input.name.clone(), input.format);
         let mut found = Vec::new();
-        let violations = |document: Document, told: usize| {
-            let most = most.saturating_sub(told);
+        let violations = |document: Document, reported: usize| {
+            let most = most.saturating_sub(reported);
             expected.violations(document, (args, &name, &scope), format, most)
         };
         let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);
@@ -132,7 +132,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
                 let new = violations(Document::Tree(tree), found.len())?;
                 found.extend(new.into_iter().map(|violation| (place, violation)));
             }
-            documents.tell();
+            documents.warn();
         } else {
             if input.format == Format::Treedef {
                 return Err(Failure::at(name, "it has no values, pass it as `--like`"));
@@ -165,7 +165,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
             };
         print_json(&all.into_iter().map(object).collect::<Vec<_>>())?;
         if is_stopped {
-            tell!("treedef: {count}");
+            message!("treedef: {count}");
         }
         return Ok(ok);
     }
@@ -176,7 +176,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
     };
     print(&all.iter().map(line).collect::<String>())?;
     if !ok {
-        tell!("treedef: {count}");
+        message!("treedef: {count}");
     }
     Ok(ok)
 }
@@ -263,7 +263,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn said(&self, node: NodeRef<'_>, form: Option<&ExpectedKind>) -> String {
+    fn description(&self, node: NodeRef<'_>, form: Option<&ExpectedKind>) -> String {
         match (node.kind(), form) {
             (NodeKind::Leaf, Some(form)) => form.to_string(),
             _ if is_list(node) => {
@@ -369,7 +369,8 @@ impl<'a> Checker<'a> {
             _ => false,
         };
         if !fits {
-            let (wanted, form) = (self.said(expected, wanted), self.said(found, form));
+            let (wanted, form) =
+                (self.description(expected, wanted), self.description(found, form));
             self.violation(path, found, format!("expected {wanted}, found {form}"));
         }
     }

@@ -18,7 +18,7 @@ use crate::tensors::files;
 use crate::tensors::trees::{self, HalfFormat};
 use crate::tensors::values::tree_and_beside;
 
-use super::print::{expect_kept, report_json, tell_loss, write_to, write_with};
+use super::print::{expect_kept, report_json, warn_of_loss, write_to, write_with};
 use super::shards::{Conversion, calls_of, copy, names_of, types_of, values_of};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
@@ -110,8 +110,8 @@ fn copy_lines(input: Input, to: &Output, format: Format, report: Report) -> Resu
             Ok(next.map(|(_, tree)| tree))
         })
     })?;
-    lines.tell(&name);
-    tell(&name, (format, bytes), &[], to, report)
+    lines.warn(&name);
+    report(&name, (format, bytes), &[], to, report)
 }
 
 /// Counts the bytes that are written.
@@ -246,12 +246,12 @@ impl ConvertedDocument {
     pub(super) fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
         expect_kept(name, self.format, &self.lost, to)?;
         write_to(to.output.as_deref(), &self.bytes)?;
-        tell(name, (self.format, self.bytes.len()), &self.lost, to, report)
+        report(name, (self.format, self.bytes.len()), &self.lost, to, report)
     }
 }
 
 /// Reports the output and the losses.
-fn tell(
+fn report(
     name: &str,
     (format, bytes): (Format, usize),
     lost: &[Loss],
@@ -267,7 +267,7 @@ fn tell(
         );
     }
     for loss in lost {
-        tell_loss(name, loss, format);
+        warn_of_loss(name, loss, format);
     }
     Ok(true)
 }

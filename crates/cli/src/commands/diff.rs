@@ -319,7 +319,7 @@ fn diff_values(
     if patch {
         print_json(&diff)?;
         for (line, _) in &lines {
-            tell!("treedef: not in the patch: {line}");
+            message!("treedef: not in the patch: {line}");
         }
         return Ok(diff.changes.is_empty() && lines.is_empty());
     }

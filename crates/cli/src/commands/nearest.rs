@@ -20,10 +20,10 @@ pub(super) fn no_match<L>(
     pattern: &Pattern,
     what: impl Fn(&L) -> String,
 ) -> String {
-    with_shown_paths(&said(documents, pattern, what))
+    with_shown_paths(&explanation(documents, pattern, what))
 }
 
-fn said<L>(documents: &[Tree<L>], pattern: &Pattern, what: impl Fn(&L) -> String) -> String {
+fn explanation<L>(documents: &[Tree<L>], pattern: &Pattern, what: impl Fn(&L) -> String) -> String {
     let whole = pattern.to_string();
     let (prefix, step) = longest_match(documents, &whole);
     let place = match prefix {

@@ -22,9 +22,9 @@ pub(super) fn print(text: &str) -> Result<bool> {
 }
 
 /// Reports the losses of a format.
-pub(super) fn tell_loss(name: &str, loss: &Loss, format: Format) {
+pub(super) fn warn_of_loss(name: &str, loss: &Loss, format: Format) {
     let yellow = anstyle::AnsiColor::Yellow.on_default();
-    tell!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
+    message!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
 }
 
 /// Fails under `--strict` if something would be lost, with a list.
@@ -33,7 +33,7 @@ pub(super) fn expect_kept(name: &str, format: Format, lost: &[Loss], to: &Output
         return Ok(());
     }
     for loss in lost {
-        tell_loss(name, loss, format);
+        warn_of_loss(name, loss, format);
     }
     Err(Failure::at(name, "nothing was written, as something would be lost (`--strict`)"))
 }

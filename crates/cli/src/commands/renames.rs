@@ -216,7 +216,7 @@ pub(super) fn suggest(old: &TensorFile, new: &TensorFile, json: bool) -> Result<
         let also = news.iter().filter(|family| !given.contains(&family.position));
         let also = also.map(|family| format!("+ {}", family.pattern));
         let lines: Vec<String> = rest.chain(also).take(20).collect();
-        tell!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
+        message!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
     }
     Ok(!found.is_empty() || left == 0)
 }

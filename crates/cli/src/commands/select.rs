@@ -77,7 +77,7 @@ pub(super) fn select(
         selecting.documents(input.documents()?)?
     };
     if let Some(message) = no_match {
-        tell!("treedef: {name}: {message}");
+        message!("treedef: {name}: {message}");
     }
     Ok(selecting.found)
 }
@@ -107,7 +107,7 @@ impl<W: Write> Selection<'_, W> {
             }
         }
         self.out.flush()?;
-        documents.tell();
+        documents.warn();
         let what = |leaf: &Leaf| {
             leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
         };
@@ -187,7 +187,7 @@ impl<W: Write> Selection<'_, W> {
     fn is_unread(&mut self, stored: &TensorFile, slot: &TensorSlot) -> bool {
         let why = stored.unread(slot);
         if let Some(why) = &why {
-            tell!("treedef: {}", Failure::at(self.name, why));
+            message!("treedef: {}", Failure::at(self.name, why));
             self.unread = true;
         }
         why.is_some()

@@ -39,7 +39,7 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
     let all = counted.tally.structures.by_count()?;
     if let Some(path) = &args.save {
         counts::save(&counted, args, path)?;
-        return counted.told(&all, args);
+        return counted.report_bad_lines(&all, args);
     }
     if let Some(message) = counted.not_in_json.as_ref().filter(|_| args.schema) {
         return Err(Failure::new(message));
@@ -51,7 +51,7 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
     } else {
         print(&counted.text(&all, args))?;
     }
-    counted.told(&all, args)
+    counted.report_bad_lines(&all, args)
 }
 
 /// The structures whose documents are listed. A second pass finds the documents, because there may
@@ -126,7 +126,7 @@ impl WantedShapes {
         out.flush()?;
         drop(out);
         let all = self.counted.tally.structures.by_count()?;
-        self.counted.told(&all, args)
+        self.counted.report_bad_lines(&all, args)
     }
 
     fn write(
@@ -260,7 +260,7 @@ impl CountedFiles {
 
     /// Lists lines that were skipped, and structures that have a key twice. Returns whether there
     /// are none, or whether they are allowed.
-    fn told(&self, all: &[StructureCount], args: &Shapes) -> Result<bool> {
+    fn report_bad_lines(&self, all: &[StructureCount], args: &Shapes) -> Result<bool> {
         let mut found = BadLines::default();
         // In other formats, each document was reported when it was read.
         let are_lines =
@@ -268,13 +268,13 @@ impl CountedFiles {
         let all = all.iter().filter(|it| !self.folds_keys && are_lines(it.first));
         for it in all {
             if let Some((path, key)) = duplicate_keys::first(&it.structure) {
-                let one = BadLines::said(it.first, &duplicate_keys::message(&path, &key));
+                let one = BadLines::with_message(it.first, &duplicate_keys::message(&path, &key));
                 found.add(BadLines { count: it.count, ..one });
             }
         }
         let twice = if self.folds_keys { &self.tally.twice } else { &found };
-        twice.tell(|index| self.place(index), TWICE);
-        self.tally.bad.tell(|index| self.place(index), BAD);
+        twice.warn(|index| self.place(index), TWICE);
+        self.tally.bad.warn(|index| self.place(index), BAD);
         let may_be_twice = args.reading.duplicate_keys != DuplicateKeys::Error;
         Ok((self.tally.bad.count == 0 || args.reading.skip_bad)
             && (twice.count == 0 || may_be_twice))

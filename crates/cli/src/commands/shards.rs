@@ -17,7 +17,7 @@ use crate::reading::progress::Progress;
 use crate::tensors::checkpoint::{Checkpoint, expect_room};
 use crate::tensors::files::{holdable, separate};
 
-use super::print::{expect_kept, report_json, tell_loss, write_with};
+use super::print::{expect_kept, report_json, warn_of_loss, write_with};
 
 /// The input of a conversion: tensors that are copied, or a document.
 pub(super) enum Conversion {
@@ -92,13 +92,13 @@ pub(super) fn copy(
     written?;
     if report.json {
         let output = to.output.as_ref().map(|path| path.display().to_string());
-        let told = serde_json::json!({
+        let report = serde_json::json!({
             "file": name, "format": format.name(), "output": output, "bytes": bytes, "lost": lost,
         });
-        return report_json(&told, to.output.is_some()).map(Conversion::Copied);
+        return report_json(&report, to.output.is_some()).map(Conversion::Copied);
     }
     for loss in &lost {
-        tell_loss(&name, loss, format);
+        warn_of_loss(&name, loss, format);
     }
     Ok(Conversion::Copied(true))
 }

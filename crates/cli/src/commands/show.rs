@@ -240,7 +240,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
         }
     }
     out.flush()?;
-    documents.tell();
+    documents.warn();
     Ok(true)
 }
 

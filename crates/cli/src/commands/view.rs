@@ -55,14 +55,14 @@ pub(super) fn view(
     if !report.json {
         return Ok(true);
     }
-    let told = serde_json::json!({
+    let report = serde_json::json!({
         "title": title,
         "output": output.map(|path| path.display().to_string()),
         "bytes": page.len(),
         "nodes": old.treedef().num_nodes(),
         "changes": diff.map(|changes| changes.len()),
     });
-    report_json(&told, output.is_some())
+    report_json(&report, output.is_some())
 }
 
 /// The name of a file, its format, its tree, and the properties of its format.

@@ -16,7 +16,7 @@ use crate::format::Format;
 use crate::reading::input::Input;
 use crate::reading::progress::Progress;
 use crate::tensors::checkpoint::{Checkpoint, expect_room};
-use crate::tensors::names::{NameTree, told};
+use crate::tensors::names::{NameTree, display_name};
 use crate::tensors::trees::{self, HalfFormat, TensorLeaf, more_than, with_halves};
 use crate::tensors::values::PatchTree;
 
@@ -90,7 +90,7 @@ impl TensorFile {
             let values = counted(u64::try_from(left).unwrap_or(u64::MAX), "value", "values");
             let message =
                 format!("{values} beside the tensors, which the other file has no place for");
-            tell!("treedef: {}", Failure::at(&self.name, message));
+            message!("treedef: {}", Failure::at(&self.name, message));
         }
         let tree = NameTree::of(slots.map(|slot| (slot.name.clone(), slot.clone()))).into_tree()?;
         Ok(self.with_tree(tree))
@@ -198,7 +198,7 @@ impl TensorFile {
 
     /// The reason why a tensor has no values here, if so.
     pub(crate) fn unread(&self, slot: &TensorSlot) -> Option<String> {
-        let (name, leaf) = (told(&slot.name), &slot.leaf);
+        let (name, leaf) = (display_name(&slot.name), &slot.leaf);
         match self.checkpoint.stored(slot.number) {
             Some(stored) => {
                 let why = stored.descriptor().unread()?;

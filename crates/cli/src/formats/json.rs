@@ -63,7 +63,7 @@ impl BadLines {
         BadLines { count: 1, first: vec![(index, Some(error.column()), message)] }
     }
 
-    pub(crate) fn said(index: u64, message: &str) -> Self {
+    pub(crate) fn with_message(index: u64, message: &str) -> Self {
         BadLines { count: 1, first: vec![(index, None, message.to_owned())] }
     }
 
@@ -91,15 +91,15 @@ impl BadLines {
     }
 
     /// Lists them on standard error, with a heading for one and for many.
-    pub(crate) fn tell(&self, place: impl Fn(u64) -> String, [one, many]: [&str; 2]) {
-        self.listed(place).for_each(|failure| tell!("treedef: {failure}"));
+    pub(crate) fn warn(&self, place: impl Fn(u64) -> String, [one, many]: [&str; 2]) {
+        self.listed(place).for_each(|failure| message!("treedef: {failure}"));
         let listed = u64::try_from(self.first.len()).unwrap_or(u64::MAX);
         let rest = match self.count.saturating_sub(listed) {
             0 => String::new(),
             more => format!(" ({} not listed)", grouped(more)),
         };
         if self.count > 0 {
-            tell!("treedef: {}{rest}", counted(self.count, one, many));
+            message!("treedef: {}{rest}", counted(self.count, one, many));
         }
     }
 }

@@ -86,7 +86,9 @@ impl<'a> Lines<'a> {
                         continue;
                     }
                     let (tree, warning) = resolved.map_err(|failure| failure.on_line(number))?;
-                    warning.iter().for_each(|it| self.twice.add(BadLines::said(number, it)));
+                    warning
+                        .iter()
+                        .for_each(|it| self.twice.add(BadLines::with_message(number, it)));
                     return Ok(Some((number, tree)));
                 }
                 Err(error) => error,
@@ -102,10 +104,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Lists skipped lines, and lines with a duplicate key.
-    pub(crate) fn tell(&self, name: &str) {
+    pub(crate) fn warn(&self, name: &str) {
         let place = |line| format!("{name}:{line}");
-        self.twice.tell(place, TWICE);
-        self.bad.tell(place, BAD);
+        self.twice.warn(place, TWICE);
+        self.bad.warn(place, BAD);
     }
 
     /// All documents as one sequence, with a function applied to each leaf.
@@ -115,8 +117,8 @@ impl<'a> Lines<'a> {
         let mut all = Vec::new();
         while let Some((number, tree)) = self.next()? {
             let (treedef, leaves) = tree.into_parts();
-            let came = builder.insert(&treedef, 1);
-            came.map_err(|error| Failure::from(error).on_line(number))?;
+            let inserted = builder.insert(&treedef, 1);
+            inserted.map_err(|error| Failure::from(error).on_line(number))?;
             all.extend(leaves.into_iter().map(&make));
         }
         builder.close()?;

@@ -220,7 +220,7 @@ fn without_times(text: &str) -> Option<String> {
 }
 
 fn failure(error: &Error, part: &YamlDocument<'_>, limits: Limits) -> Failure {
-    let message = not_as_tagged(error, part.text).unwrap_or_else(|| said(error, limits));
+    let message = not_as_tagged(error, part.text).unwrap_or_else(|| message_of(error, limits));
     let Some(at) = error.location() else { return Failure::new(message) };
     let line = usize::try_from(at.line()).unwrap_or(usize::MAX).saturating_add(part.lines);
     Failure::at(format!("{line}:{}", at.column()), message)
@@ -243,10 +243,10 @@ fn not_as_tagged(error: &Error, text: &str) -> Option<String> {
 }
 
 /// The fault, without the options and functions of the library that reads YAML.
-fn said(error: &Error, limits: Limits) -> String {
+fn message_of(error: &Error, limits: Limits) -> String {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     match error.without_snippet() {
-        Error::AliasError { error, .. } => said(error, limits),
+        Error::AliasError { error, .. } => message_of(error, limits),
         Error::Budget { breach, .. } => match breach {
             BudgetBreach::Depth { .. } => {
                 let most = counted(number(limits.max_depth()), "level", "levels");
@@ -288,8 +288,8 @@ fn said(error: &Error, limits: Limits) -> String {
             "aliases such as `*name` expand to more than can be read: write them out".to_owned()
         }
         error => match plain(error) {
-            said if said.contains("recursion limit exceeded") => "nested too deep".to_owned(),
-            said => said,
+            text if text.contains("recursion limit exceeded") => "nested too deep".to_owned(),
+            text => text,
         },
     }
 }

@@ -184,8 +184,8 @@ impl YamlText<'_> {
             Leaf::F64(float) => {
                 // A number with the tag of a number may be in quotes.
                 let word = word.trim_matches(['"', '\'']);
-                let is_it = word.parse() == Ok(*float);
-                exact::long(&long_numbers::of_decimal(word)).filter(|_| is_it)
+                let is_exact = word.parse() == Ok(*float);
+                exact::long(&long_numbers::of_decimal(word)).filter(|_| is_exact)
             }
             // The reader returns a text for such an integer; one in quotes is a text.
             Leaf::Str(text) if node.tag.is_none() && **text == *word => of_base(word),

@@ -86,9 +86,9 @@ impl Documents {
     }
 
     /// Lists the lines that were skipped, and the lines that have a key twice.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn warn(&self) {
         if let DocumentSource::Lines(lines) = &self.source {
-            lines.tell(&self.name);
+            lines.warn(&self.name);
         }
     }
 }

@@ -241,7 +241,7 @@ impl Input {
                 if let Some((number, count)) = gguf.as_ref().ok().and_then(gguf::Gguf::part) {
                     let what =
                         format!("part {number} of {count}: the tensors of the others are not here");
-                    tell!("treedef: {}", Failure::at(&self.name, what));
+                    message!("treedef: {}", Failure::at(&self.name, what));
                 }
                 let shapes = gguf.and_then(|gguf| Checkpoint::Gguf(gguf).shapes());
                 shapes.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
@@ -292,7 +292,7 @@ impl Input {
         let name = self.name.clone();
         let mut lines = self.lines();
         let tree = lines.joined(make).map_err(|failure| failure.in_file(&name))?;
-        lines.tell(&name);
+        lines.warn(&name);
         Ok(tree)
     }
 
@@ -462,5 +462,5 @@ fn with_unique_keys(
 /// Reports a duplicate key.
 pub(crate) fn warn(place: &str, message: &str) {
     let failure = Failure::at(place, format!("{message}, and both are kept"));
-    tell!("treedef: {failure}");
+    message!("treedef: {failure}");
 }

@@ -232,7 +232,9 @@ impl Worker {
         let line = (line, index);
         match count_line(&mut self.structures, line, self.reading, self.options) {
             Ok(twice) => {
-                twice.iter().for_each(|message| self.twice.add(BadLines::said(index, message)));
+                twice
+                    .iter()
+                    .for_each(|message| self.twice.add(BadLines::with_message(index, message)));
             }
             Err(Uncounted::Unread(error)) => self.bad.add(BadLines::of(index, &error)),
             Err(Uncounted::Refused(error)) => {
@@ -240,7 +242,7 @@ impl Worker {
                 let is_fatal = limited(&error)
                     .is_some_and(|what| !matches!(what, "levels" | "nodes to visit"));
                 let failure = Failure::from(error);
-                self.bad.add(BadLines::said(index, failure.message()));
+                self.bad.add(BadLines::with_message(index, failure.message()));
                 if is_fatal {
                     self.fatal.get_or_insert(failure);
                 }

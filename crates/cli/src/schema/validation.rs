@@ -55,12 +55,13 @@ impl Schema {
             );
             return Err(Failure::at(&name, what));
         }
-        let validator = built.map_err(|error| Failure::at(&name, said(&error.to_string())))?;
+        let validator =
+            built.map_err(|error| Failure::at(&name, message_of(&error.to_string())))?;
         let (mut numbers, mut is_of_digits) = (Vec::new(), false);
         for (path, tree) in &found.schemas {
             let (name, long) = (path.display().to_string(), long_in(tree, |_| true));
             if !long.is_empty() {
-                tell(&name, &long, strict).map_err(|failure| failure.in_file(&name))?;
+                warn_of_numbers(&name, &long, strict).map_err(|failure| failure.in_file(&name))?;
             }
             is_of_digits |= tree.treedef().nodes().any(|(_, node)| {
                 let mut keys = node.entry_keys().iter().filter_map(|key| key.as_str());
@@ -87,7 +88,7 @@ impl Schema {
         if long.is_empty() || self.has_told.replace(true) {
             return Ok(());
         }
-        tell(name, &long, strict)
+        warn_of_numbers(name, &long, strict)
     }
 
     /// The violations of a document, with their places. At most `most`.
@@ -97,9 +98,9 @@ impl Schema {
         most: usize,
     ) -> Result<Vec<(TreePath, String)>> {
         let unheld = in_json(document, most);
-        let told =
+        let described =
             |it: &UnsupportedValue| (it.path.clone(), format!("JSON cannot hold it: {}", it.what));
-        let mut found: Vec<_> = unheld.iter().map(told).collect();
+        let mut found: Vec<_> = unheld.iter().map(described).collect();
         // Of two keys that are one in JSON, each is checked once.
         let without = |keys: HashSet<TreePath>| {
             document
@@ -163,7 +164,7 @@ fn long_in(tree: &Tree<Leaf>, is_told: impl Fn(&Leaf) -> bool) -> Vec<String> {
 }
 
 /// Warns that the validator has only 64-bit numbers. It is an error if `strict`.
-fn tell(name: &str, long: &[String], strict: bool) -> Result<()> {
+fn warn_of_numbers(name: &str, long: &[String], strict: bool) -> Result<()> {
     let failure = Failure::new(format!(
         "{}: more digits than 64 bits hold, so the nearest number is compared, and the answer may be wrong",
         listed(long, LISTED)
@@ -171,7 +172,7 @@ fn tell(name: &str, long: &[String], strict: bool) -> Result<()> {
     if strict {
         return Err(failure);
     }
-    tell!("treedef: {}", failure.in_file(name));
+    message!("treedef: {}", failure.in_file(name));
     Ok(())
 }
 
@@ -180,7 +181,7 @@ fn other_draft(draft: &str) -> String {
 }
 
 /// The reason why a schema cannot be used, without the features of the library that reads it.
-fn said(error: &str) -> String {
+fn message_of(error: &str) -> String {
     let between = |start, end| Some(error.strip_prefix(start)?.split_once(end)?.0);
     match between("Unknown meta-schema: '", "'.") {
         Some(draft) => other_draft(draft),
@@ -222,9 +223,9 @@ fn inside(mut node: NodeRef<'_>) -> NodeRef<'_> {
 
 /// The child whose key JSON writes as this text.
 fn position(node: NodeRef<'_>, key: &Key, text: &str) -> Option<usize> {
-    let is_it = |at: &usize| {
+    let is_equal = |at: &usize| {
         let value = node.key(*at).and_then(|key| value_of(&key));
         value.and_then(|value| json_text(&value)).as_deref() == Some(text)
     };
-    node.position(key).or_else(|| (0..node.num_children()).find(is_it))
+    node.position(key).or_else(|| (0..node.num_children()).find(is_equal))
 }

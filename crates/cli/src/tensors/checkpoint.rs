@@ -94,7 +94,7 @@ pub(crate) fn open(path: &Path, reading: ReadArgs) -> Result<Option<(Format, Che
 fn indexed(path: &Path) -> Result<Option<Format>> {
     let mut start = Vec::new();
     let of_file = |error: io::Error| Failure::from(error).in_file(&path.display().to_string());
-    let Ok(file) = fs::File::open(path) else { return Ok(None) }; // told where it is read
+    let Ok(file) = fs::File::open(path) else { return Ok(None) }; // display_name where it is read
     file.take(INDEX_START).read_to_end(&mut start).map_err(of_file)?;
     let start = String::from_utf8_lossy(&start);
     let Some((_, files)) = start.split_once("\"weight_map\"") else { return Ok(None) };
@@ -224,14 +224,14 @@ pub(crate) fn warn_of(file: &Pytorch<'_>, name: &str) {
     if !names.is_empty() {
         let what = "which PyTorch may call when it loads the file; here nothing was called";
         let what = format!("names {}, {what}", listed(&names, NAMED));
-        tell!("treedef: {}", Failure::at(name, what));
+        message!("treedef: {}", Failure::at(name, what));
     }
     if file.is_torchscript() {
         let what = "a program of TorchScript: its tensors and attributes are read, its code is not";
-        tell!("treedef: {}", Failure::at(name, what));
+        message!("treedef: {}", Failure::at(name, what));
     }
     for fault in file.faults().iter().take(PRINTED) {
-        tell!("treedef: {}", Failure::from(fault));
+        message!("treedef: {}", Failure::from(fault));
     }
 }
 
@@ -305,7 +305,7 @@ fn leave_out(folder: &Path, of: Format, others: &[String], reading: ReadArgs) ->
     if reading.strict {
         return Err(failure);
     }
-    tell!("treedef: {failure}");
+    message!("treedef: {failure}");
     Ok(())
 }
 
@@ -320,7 +320,7 @@ fn shards(path: &Path, of: Format, reading: ReadArgs) -> Result<Checkpoint> {
     };
     let source = source.map_err(|error| faults_of(path, &error))?;
     for line in passed_over(source.warnings()) {
-        tell!("treedef: {line}");
+        message!("treedef: {line}");
     }
     Ok(Checkpoint::Safetensors(source))
 }
@@ -358,7 +358,7 @@ fn faults_of(path: &Path, error: &Error) -> Failure {
         // Each has a line of its own.
         ErrorKind::Faults(faults) if faults.len() > 1 => {
             for fault in faults.iter().take(PRINTED) {
-                tell!("treedef: {}", Failure::from(fault));
+                message!("treedef: {}", Failure::from(fault));
             }
             let message = format!("{} faults, nothing was read", faults.len());
             Failure::at(path.display(), message)
@@ -441,7 +441,7 @@ impl Checkpoint {
             Checkpoint::Safetensors(source) => source.aliases().map(owned).collect(),
             Checkpoint::Pytorch(opened) => match opened.file.source() {
                 Ok(source) => source.aliases().map(owned).collect(),
-                Err(_) => BTreeMap::new(), // told where the tensors are read
+                Err(_) => BTreeMap::new(), // display_name where the tensors are read
             },
             Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => BTreeMap::new(),
         }

@@ -7,7 +7,7 @@ use treedef_tensors::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
 use crate::color::listed;
 use crate::failure::{Failure, Result};
 use crate::format::{Format, TensorFormat};
-use crate::tensors::names::told;
+use crate::tensors::names::display_name;
 use crate::tensors::values::lost_metadata;
 
 /// numpy's name for an array that was saved without one.
@@ -84,14 +84,17 @@ pub(crate) fn holdable<'s>(
         if holds(descriptor) {
             tensors.push(stored.clone());
         } else if holds(widened.descriptor()) {
-            lost.push(format!("the type of {}, {descriptor}, which is f32 there", told(name)));
+            lost.push(format!(
+                "the type of {}, {descriptor}, which is f32 there",
+                display_name(name)
+            ));
             tensors.push(widened);
         } else {
-            lost.push(format!("{}, {descriptor}, which it has no type for", told(name)));
+            lost.push(format!("{}, {descriptor}, which it has no type for", display_name(name)));
         }
     }
     if let (true, Some(first)) = (tensors.is_empty(), source.iter().next()) {
-        let (name, first) = (told(first.name()), first.descriptor());
+        let (name, first) = (display_name(first.name()), first.descriptor());
         let others = if source.iter().len() > 1 { ", nor for the others" } else { "" };
         let message = format!("{} has no type for {name}, {first}{others}", format.name());
         return Err(Failure::new(message));

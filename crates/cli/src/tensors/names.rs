@@ -9,7 +9,7 @@ use crate::failure::Result;
 use crate::paths::text_of;
 
 /// The name of a tensor in a message. The array in a `.npy` file has none.
-pub(crate) fn told(name: &str) -> String {
+pub(crate) fn display_name(name: &str) -> String {
     if name.is_empty() { "the array".to_owned() } else { format!("`{name}`") }
 }
 

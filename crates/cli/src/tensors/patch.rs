@@ -15,7 +15,7 @@ use crate::format::Format;
 use crate::paths::{part_at, text_of};
 use crate::tensors::files::{export, refused};
 use crate::tensors::leaf::tensor_of;
-use crate::tensors::names::{joined, told};
+use crate::tensors::names::{display_name, joined};
 use crate::tensors::trees::has_arrays;
 use crate::tensors::values::PatchTree;
 
@@ -206,13 +206,15 @@ impl<'w, 's> PatchWalk<'w, 's> {
             return Ok(());
         }
         if part.leaves().is_empty() {
-            self.lost
-                .push(format!("{}, which is empty, so that its type is not known", told(&name)));
+            self.lost.push(format!(
+                "{}, which is empty, so that its type is not known",
+                display_name(&name)
+            ));
             return Ok(());
         }
         let tensors = Export::new().tensors(part).map_err(|error| {
             let failure = refused(&error, self.format);
-            Failure::new(format!("{}: {}", told(&name), failure.message()))
+            Failure::new(format!("{}: {}", display_name(&name), failure.message()))
         })?;
         for (below, tensor) in tensors.iter() {
             let name = match (name.as_str(), below) {
@@ -230,7 +232,12 @@ impl<'w, 's> PatchWalk<'w, 's> {
 }
 
 fn lost_type(name: &str, was: &Descriptor, new: &Tensor<'_>) -> String {
-    format!("the type of {}, {}, which is {} there", told(name), was.type_name(), new.dtype())
+    format!(
+        "the type of {}, {}, which is {} there",
+        display_name(name),
+        was.type_name(),
+        new.dtype()
+    )
 }
 
 /// Numbers of JSON as one tensor. Some of them may be integers and others floats.

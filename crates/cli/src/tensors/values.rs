@@ -10,7 +10,7 @@ use treedef_tensors::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Sour
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
 use crate::tensors::leaf::{leaf_of, tensor_of};
-use crate::tensors::names::{NameTree, told};
+use crate::tensors::names::{NameTree, display_name};
 
 /// The tree that was written, if the file has its structure, otherwise the tree of the names. Each
 /// array is one leaf, and an unreadable value is a text with the reason.
@@ -32,7 +32,7 @@ pub(crate) fn tree_and_beside(
     let read = || source.iter().filter(|it| it.descriptor().unread().is_none());
     if let (None, Some(first)) = (read().next(), source.iter().map(StoredTensor::descriptor).next())
     {
-        let (name, why) = (told(first.name()), first.unread().unwrap_or_default());
+        let (name, why) = (display_name(first.name()), first.unread().unwrap_or_default());
         return Err(Failure::new(format!("nothing of it is read: {name}, {first}: {why}")));
     }
     let tree = named(read(), limits)?;
@@ -167,7 +167,7 @@ fn lost_shapes(source: &Source<'_>) -> impl Iterator<Item = String> {
         .iter()
         .map(StoredTensor::descriptor)
         .filter(|it| it.unread().is_none() && it.shape().contains(&0) && it.shape() != [0]);
-    empty.map(|it| format!("the shape of {}, {it}", told(it.name())))
+    empty.map(|it| format!("the shape of {}, {it}", display_name(it.name())))
 }
 
 pub(crate) fn lost_metadata<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
@@ -211,8 +211,8 @@ impl BesideTree {
         });
         let shapes = lost_shapes(tensors).filter(|_| structure.is_none());
         let unread = tensors.iter().map(StoredTensor::descriptor);
-        let unread =
-            unread.filter_map(|it| Some(format!("{}, {it}: {}", told(it.name()), it.unread()?)));
+        let unread = unread
+            .filter_map(|it| Some(format!("{}, {it}: {}", display_name(it.name()), it.unread()?)));
         BesideTree { texts: texts.collect(), shapes: unread.chain(shapes).collect() }
     }
 

@@ -140,12 +140,12 @@ impl<'py> ObjectDeserializer<'_, 'py> {
     fn fields<'de, V: Visitor<'de>>(
         self,
         name: &str,
-        asked: &[&str],
+        requested: &[&str],
         visitor: V,
     ) -> Result<V::Value> {
         let entries = match ObjectEntries::of(self.object)? {
-            Some(entries) => Some(entries.with_asked(asked, self.context.py)?),
-            None => ObjectEntries::asked(self.object, asked)?,
+            Some(entries) => Some(entries.with_requested(requested, self.context.py)?),
+            None => ObjectEntries::requested(self.object, requested)?,
         };
         match entries {
             Some(entries) => FieldAccess::new(self, entries, !name.is_empty())?.visit(visitor),

@@ -82,7 +82,10 @@ impl<'py> ObjectEntries<'py> {
 
     /// The attributes that a type requests, of an object whose attributes are defined by its class alone, such as a class in
     /// C or Rust.
-    pub(crate) fn asked(object: &Bound<'py, PyAny>, asked: &[&str]) -> Result<Option<Self>> {
+    pub(crate) fn requested(
+        object: &Bound<'py, PyAny>,
+        requested: &[&str],
+    ) -> Result<Option<Self>> {
         let class = object.get_type();
         if is_scalar(object)
             || is_sequence(object)
@@ -92,26 +95,27 @@ impl<'py> ObjectEntries<'py> {
             return Ok(None);
         }
         let (names, object) = (Arc::default(), object.clone());
-        let entries = ObjectEntries::Attributes { names, object }.with_asked(asked, class.py())?;
+        let entries =
+            ObjectEntries::Attributes { names, object }.with_requested(requested, class.py())?;
         Ok((entries.len() > 0).then_some(entries))
     }
 
     /// Adds the attributes that a type requests and the object has by its class, such as properties.
-    pub(crate) fn with_asked(self, asked: &[&str], py: Python<'py>) -> Result<Self> {
+    pub(crate) fn with_requested(self, requested: &[&str], py: Python<'py>) -> Result<Self> {
         let ObjectEntries::Attributes { names, object } = self else { return Ok(self) };
         let is_name =
             |name: &Py<PyString>, text: &str| name.bind(py).to_str().is_ok_and(|name| name == text);
-        let is_all = asked.len() == names.len()
-            && names.iter().zip(asked).all(|(name, asked)| is_name(name, asked));
+        let is_all = requested.len() == names.len()
+            && names.iter().zip(requested).all(|(name, requested)| is_name(name, requested));
         let mut more = Vec::new();
         if !is_all {
             let class = object.get_type();
             let listed = ClassAttributes::of(&class)?;
-            for asked in asked {
-                let name = PyString::intern(py, asked);
+            for requested in requested {
+                let name = PyString::intern(py, requested);
                 // A slot that is listed and was not found has no value.
                 let mut known = names.iter().chain(listed.names.iter());
-                if !known.any(|name| is_name(name, asked)) && has_attribute(&class, &name)? {
+                if !known.any(|name| is_name(name, requested)) && has_attribute(&class, &name)? {
                     more.push(name.unbind());
                 }
             }

@@ -35,7 +35,7 @@ struct Replay {
     buffered: BufferLog,
     error: Option<Error>,
     /// The requests that got the mark and refused it.
-    asked: Vec<String>,
+    requests: Vec<String>,
 }
 
 impl Replay {
@@ -47,8 +47,8 @@ impl Replay {
         let mut context = reader.quiet_context(object.py());
         let paths = mark.is_none().then(RefCell::default);
         context.buffered = BufferLog { mark, paths, ..BufferLog::default() };
-        let (error, asked) = asking(|| reader.read_in::<T>(object, &context).err());
-        Replay { buffered: context.buffered, error, asked }
+        let (error, requests) = asking(|| reader.read_in::<T>(object, &context).err());
+        Replay { buffered: context.buffered, error, requests }
     }
 }
 
@@ -72,8 +72,8 @@ impl Reader {
         buffered: &BufferLog,
     ) -> Result<()> {
         for (number, name, error) in buffered.refusals.take() {
-            let Replay { asked, .. } = Replay::of::<T>(self, object, Some(Mark::Value(number)));
-            if asked.iter().any(|asked| number_type(asked) == Some(name)) {
+            let Replay { requests, .. } = Replay::of::<T>(self, object, Some(Mark::Value(number)));
+            if requests.iter().any(|request| number_type(request) == Some(name)) {
                 return Err(error);
             }
         }
@@ -91,7 +91,7 @@ impl Reader {
             let Some(MarkedArray { path, of, found }) = replay.buffered.marked.take() else {
                 continue;
             };
-            let mut wanted = replay.asked.iter().filter_map(|asked| number_type(asked));
+            let mut wanted = replay.requests.iter().filter_map(|request| number_type(request));
             let Some(first) = wanted.next() else { continue };
             // Of the variants of an untagged enum, one may be right.
             if first != of && !wanted.any(|name| name == of) {
@@ -126,8 +126,9 @@ impl Reader {
         }
         // The request that refused the mark, if the error is at its path.
         let refused = |mark| {
-            let Replay { error: found, mut asked, .. } = Replay::of::<T>(self, object, Some(mark));
-            asked.pop().filter(|_| found.is_some_and(|found| found.path() == error.path()))
+            let Replay { error: found, mut requests, .. } =
+                Replay::of::<T>(self, object, Some(mark));
+            requests.pop().filter(|_| found.is_some_and(|found| found.path() == error.path()))
         };
         let mut inside = paths.iter().enumerate().rev().filter(|(_, path)| {
             let rest = path.strip_prefix(error.path());
@@ -141,9 +142,9 @@ impl Reader {
             // The last request.
             Origin::Value(expected) => inside
                 .find_map(|(number, path)| {
-                    let asked = refused(Mark::Value(number))?;
+                    let request = refused(Mark::Value(number))?;
                     Some(
-                        (asked == *expected
+                        (request == *expected
                             || refused(Mark::Number(number)).as_ref() == Some(expected))
                         .then_some((number, path)),
                     )

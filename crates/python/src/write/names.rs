@@ -20,7 +20,7 @@ impl NameCache {
         NameCache(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default())
     }
 
-    pub(crate) fn give_back(self) {
+    pub(crate) fn store(self) {
         *KNOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.0);
     }
 

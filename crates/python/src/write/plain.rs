@@ -28,7 +28,7 @@ pub(crate) fn plain<'py>(
     let walk =
         PlainWalk { py, options, names: RefCell::new(NameCache::take()), entries: Cell::new(0) };
     let object = PlainSerializer { walk: &walk, depth: 0, is_item: false }.value(value);
-    walk.names.into_inner().give_back();
+    walk.names.into_inner().store();
     object.ok()
 }
 

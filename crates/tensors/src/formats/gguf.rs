@@ -139,7 +139,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Gguf> {
     let first = open_file(&path, 0)?;
     let Some(part) = first.part() else { return Ok(first) };
     let mut parts = Vec::new();
-    for (number, path) in split_files::beside(&path, part)?.iter().enumerate() {
+    for (number, path) in split_files::part_paths(&path, part)?.iter().enumerate() {
         let part = open_file(path, number)?;
         let found = part.part().map(|(number, count)| format!("part {number} of {count}"));
         let expected =

@@ -54,12 +54,12 @@ impl<'a> ArraySlice<'a> {
             && !convert
             && wish.scalar_type().is_some_and(|name| !is_same && numbers.is_converted_to(name));
         let help = if helps { CONVERT } else { "" };
-        let (expected, found) = (wish.inside(self.asked_dims()), describe());
+        let (expected, found) = (wish.inside(self.requested_dims()), describe());
         Error::new(kind, format_args!("expected {expected}, found {found}{help}"))
     }
 
     /// The dimensions that the type requested so far.
-    pub(super) fn asked_dims(&self) -> Vec<Option<usize>> {
+    pub(super) fn requested_dims(&self) -> Vec<Option<usize>> {
         let mut dims = Vec::new();
         let mut requested = self.requested;
         while let Some(RequestedDim { outer, length }) = requested {

@@ -79,7 +79,7 @@ impl ArraySlice<'_> {
 
     #[cold]
     fn unfit(&self, wish: &'static str, number: impl Debug) -> Error {
-        let expected = TypeRequest::number(wish).inside(self.asked_dims());
+        let expected = TypeRequest::number(wish).inside(self.requested_dims());
         let found = (self.source.describe)();
         let message =
             format_args!("expected {expected}, found {found} with {number:?}, which does not fit");

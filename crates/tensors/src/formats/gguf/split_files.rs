@@ -44,7 +44,7 @@ fn stem(name: &str) -> Option<(&str, u64)> {
 }
 
 /// The files of all parts, in the same folder. An error names a missing one.
-pub(super) fn beside(path: &Path, (number, count): (u64, u64)) -> Result<Vec<PathBuf>> {
+pub(super) fn part_paths(path: &Path, (number, count): (u64, u64)) -> Result<Vec<PathBuf>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_part = format!("part {number} of {count}");
     let Some((stem, _)) = stem(&name).filter(|(_, of_name)| *of_name == count) else {

@@ -36,7 +36,7 @@ pub(crate) const SAFETENSORS: FolderFormat = FolderFormat {
 #[derive(Debug)]
 pub(super) enum ModelFiles {
     Index(String, Vec<String>),
-    FolderFormat(Vec<String>, Vec<String>),
+    Files(Vec<String>, Vec<String>),
 }
 
 /// Finds the model among the names in a folder, or explains why there is none.
@@ -60,7 +60,7 @@ pub(super) fn find(
         }
     }
     let variants: BTreeSet<&String> = indexes.keys().chain(files.keys()).collect();
-    let asked = match variant {
+    let requested = match variant {
         Some(variant) => variant.to_owned(),
         None => match variants.first() {
             Some(first) if !first.is_empty() && variants.len() == 1 => (*first).clone(),
@@ -75,7 +75,7 @@ pub(super) fn find(
     };
     // `model` of `model.safetensors.index.json`
     let stem = |name: &str| name.split('.').next().map(str::to_owned);
-    if let Some(indexes) = indexes.get(&asked) {
+    if let Some(indexes) = indexes.get(&requested) {
         let mut of_model = indexes.iter().filter(|name| stem(name) == stem(of.whole));
         let index = match (indexes.len(), of_model.next(), of_model.next()) {
             (1, ..) => indexes.first(),
@@ -89,11 +89,13 @@ pub(super) fn find(
             all.into_iter().collect(),
         ));
     }
-    let Some(of_variant) = files.get(&asked) else {
+    let Some(of_variant) = files.get(&requested) else {
         let names = listed(variants.iter().map(|name| name.as_str()).filter(|it| !it.is_empty()));
         return Err(match variant {
-            Some(asked) if names.is_empty() => format!("there is no variant {}", quoted(asked)),
-            Some(asked) => format!("there is no variant {}, only {names}", quoted(asked)),
+            Some(requested) if names.is_empty() => {
+                format!("there is no variant {}", quoted(requested))
+            }
+            Some(requested) => format!("there is no variant {}, only {names}", quoted(requested)),
             None => format!("there is no file `{}` in it", of.what),
         });
     };
@@ -103,9 +105,9 @@ pub(super) fn find(
     let is_other = |name: &&String| variant.is_none() && !stems.contains(&stem(name));
     let candidates = of_variant.iter().chain(files.values().flatten().filter(is_other));
     let files = of_one_model(&candidates.cloned().collect(), of)?;
-    let beside = all.into_iter().filter(|name| !files.contains(name) && !is_of_save(name));
-    let beside = beside.collect();
-    Ok(ModelFiles::FolderFormat(files, beside))
+    let others = all.into_iter().filter(|name| !files.contains(name) && !is_of_save(name));
+    let others = others.collect();
+    Ok(ModelFiles::Files(files, others))
 }
 
 /// The files of one model, without an index.

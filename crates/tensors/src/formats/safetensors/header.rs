@@ -112,7 +112,7 @@ pub(crate) enum LayoutFault {
 pub(crate) fn extents(
     mut tensors: Vec<(String, TensorInfo)>,
     size: u64,
-    mut tell: impl FnMut(LayoutFault),
+    mut report: impl FnMut(LayoutFault),
 ) -> Vec<TensorExtent> {
     tensors.sort_by_key(|(_, info)| info.data_offsets);
     let mut last = 0;
@@ -120,7 +120,7 @@ pub(crate) fn extents(
     for (name, TensorInfo { dtype, shape, data_offsets: (start, end) }) in tensors {
         let expected = last;
         last = last.max(end);
-        let mut wrong = |name: String, what: String| tell(LayoutFault::Tensor(name, what));
+        let mut wrong = |name: String, what: String| report(LayoutFault::Tensor(name, what));
         if start != expected {
             let what = if start < expected { "an overlap" } else { "a hole" };
             wrong(name, format!("the data has {what}"));
@@ -149,7 +149,7 @@ pub(crate) fn extents(
         all.push(TensorExtent { descriptor, start, end });
     }
     if last < size {
-        tell(LayoutFault::Rest(last, format!("{} bytes behind the last tensor", size - last)));
+        report(LayoutFault::Rest(last, format!("{} bytes behind the last tensor", size - last)));
     }
     debug_assert!(all.is_sorted_by(|a, b| a.end <= b.start), "two tensors overlap");
     all

@@ -224,11 +224,11 @@ impl OpenOptions {
             let fault = Fault::new(&folder.display().to_string(), None, what);
             ErrorKind::Faults(vec![fault])
         })?;
-        let (files, beside) = match found {
-            ModelFiles::Index(index, beside) => {
-                return self.open_index(&folder.join(index), &beside, of);
+        let (files, others) = match found {
+            ModelFiles::Index(index, others) => {
+                return self.open_index(&folder.join(index), &others, of);
             }
-            ModelFiles::FolderFormat(files, beside) => (files, beside),
+            ModelFiles::Files(files, others) => (files, others),
         };
         let mut shards = Shards::default();
         for file in &files {
@@ -241,7 +241,7 @@ impl OpenOptions {
                 format!("{} and the other shards are the model", quoted(first))
             }
         };
-        for name in beside {
+        for name in others {
             let what = format!("left out, as {model}");
             shards.warn(&folder.join(name).display().to_string(), None, what);
         }
@@ -263,11 +263,11 @@ impl OpenOptions {
         (of.add)(shards, &path)
     }
 
-    /// Opens the files in an index. `beside` are the other files in its folder.
+    /// Opens the files in an index. `others` are the other files in its folder.
     fn open_index(
         &self,
         path: &Path,
-        beside: &[String],
+        others: &[String],
         of: &FolderFormat,
     ) -> Result<Source<'static>> {
         let name = path.display().to_string();
@@ -286,7 +286,7 @@ impl OpenOptions {
         let folder = folder(path);
         let shown = |file: &str| folder.join(file).display().to_string();
         shards.add_indexed(&index, shown, |shards, file| self.add(shards, folder, file, of));
-        for stray in beside.iter().filter(|_| index.is_read) {
+        for stray in others.iter().filter(|_| index.is_read) {
             // Leftovers of an interrupted save are recognised by their names.
             let is_known = index.files.contains_key(stray)
                 || index.replaced.contains(stray)
