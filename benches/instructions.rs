@@ -3,9 +3,9 @@
 //!
 //! Times on a shared machine differ by a fifth from run to run, instructions by less than a hundredth. A row is a
 //! workload and an operation; its figure is the instructions a leaf, after three warm calls. If a figure is not within
-//! 3 % of the file, the program fails: `-- bless` writes what was counted into the file, for a commit that changes it on
+//! 3 % of the file, the program fails: `-- bless` writes the counts into the file, for a commit that changes it on
 //! purpose. Other arguments are texts: only rows whose name contains one are counted, and nothing is compared. The figures
-//! are of one compiler and one architecture, which the first line of the file says.
+//! are of one compiler and one architecture, which are in the first line of the file.
 //!
 //! For a profile: `valgrind --tool=callgrind --toggle-collect='*::counted' BINARY run WORKLOAD OPERATION`.
 

@@ -70,7 +70,7 @@ proptest! {
         holds(&numbered(c.compose(&d).unwrap()), &numbered(d.compose(&c).unwrap()))?;
     }
 
-    /// A patch does what it says or refuses; where it was made for another tree, too.
+    /// A patch is applied as a whole or refused, also for another tree than it was made for.
     #[test]
     fn patches_of_other_trees_are_refused_or_hold(a in data(), seeds in any::<[u64; 2]>()) {
         let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
@@ -88,7 +88,7 @@ proptest! {
     }
 }
 
-/// What each kind of change reads like.
+/// The text of each kind of change.
 #[test]
 fn changes_read_well() {
     let report = |a: &str, b: &str| parsed(a).diff(&parsed(b)).to_string();
@@ -170,7 +170,7 @@ struct Head {
     kernel: Vec<f32>,
 }
 
-/// What a reader sees when three things changed in a model of ten thousand numbers.
+/// The text of three changes in a model of ten thousand numbers.
 #[test]
 fn three_changes_in_a_large_model_fit_on_a_screen() {
     let layer = |n: usize| Layer {
@@ -272,7 +272,7 @@ fn the_same_change_in_many_elements_is_one_line() {
     3 changes
     ~ [*]: type `L` → `M` (×3)
     ");
-    // What is cut off may differ.
+    // The part that is cut off may differ.
     let long = |end: &str| Tree::of(&vec![format!("{}{end}", "a".repeat(80)); 3]).unwrap();
     assert_eq!(long("b").diff(&long("c")).to_string().lines().count(), 4);
 }

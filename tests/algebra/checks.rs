@@ -1,4 +1,4 @@
-//! Checks: equal, equivalent, close; and what they say when it is not so.
+//! Checks: equal, equivalent, close; and their errors.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn refused(found: &str, expected: &str) -> String {
     parsed(found).check_equivalent(&parsed(expected)).unwrap_err().to_string()
 }
 
-/// What is the same but for the kinds of containers, and what is not.
+/// Trees that differ only in the kinds of containers, and trees with other differences.
 #[test]
 fn kinds_of_containers_may_differ() {
     let same = [
@@ -173,7 +173,7 @@ fn net(w: f64, count: usize, name: &'static str) -> Net {
     Net { layers: (0..count).map(|_| Layer { w: [w, 1.0] }).collect(), name }
 }
 
-/// What an `unwrap` prints: the first difference as everywhere, and the others in lines of their own.
+/// The output of an `unwrap`: the first difference as everywhere, and the others in lines of their own.
 #[test]
 fn a_failed_check_says_what_and_where() {
     let structure = |value: &Net| Tree::of(value).unwrap().into_parts().0;

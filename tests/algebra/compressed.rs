@@ -1,4 +1,4 @@
-//! What repeats is touched once: huge structures cost what their distinct parts cost.
+//! Repeated parts are visited once: the cost of huge structures is the cost of their distinct parts.
 
 use allocation_counter::measure;
 use treedef::{Edit, Limits, Tree, TreeDef, Value};

@@ -1,4 +1,4 @@
-//! What JAX says of prefixes and broadcasts, said by us.
+//! JAX's results for prefixes and broadcasts, compared with ours.
 
 use treedef::{Leaf, Tree, structure};
 

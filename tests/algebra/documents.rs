@@ -125,7 +125,7 @@ fn integers_are_not_rounded() {
     assert_eq!(rounded.into_typed::<(u8, i16, bool, f32)>().unwrap(), (0, 1, true, 0.1));
 }
 
-/// A static is its value, not an option of it: formats that tell the two apart read it back.
+/// A static is its value, not an option of it: formats that distinguish the two read it back.
 #[test]
 fn a_static_is_its_value_in_a_document() {
     let tree = Tree::of(&Static(7u8)).unwrap();

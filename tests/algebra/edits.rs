@@ -10,7 +10,7 @@ fn parsed(text: &str) -> TreeDef {
     text.parse().unwrap()
 }
 
-/// What a recursive walk over the values would leave of a tree, node by node in pre-order.
+/// The nodes that a recursive walk over the values would keep of a tree, in pre-order.
 fn visited(tree: &Tree<usize>) -> Vec<String> {
     let mut seen = Vec::new();
     tree.clone()
@@ -69,7 +69,7 @@ proptest! {
         prop_assert_eq!(structure.unwrap(), expected);
     }
 
-    /// What is taken one by one and what is filtered agree with the paths that are left.
+    /// Removing nodes one by one and filtering agree with the paths that are left.
     #[test]
     fn what_is_dropped_is_gone_and_nothing_else(a in data(), bits in any::<u64>()) {
         let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
@@ -87,7 +87,7 @@ proptest! {
         }
     }
 
-    /// In structs and maps nothing moves, so what was split comes back.
+    /// In structs and maps nothing moves, so a split can be undone.
     #[test]
     fn merging_undoes_splitting(keys in prop::collection::btree_map("[a-d]{1,2}", prop::collection::btree_map("[a-c]", 0..9u8, 0..4), 0..5), bits in any::<u32>()) {
         let tree = Tree::of(&keys).unwrap();
@@ -152,7 +152,7 @@ fn nodes_are_met_from_the_root_down_and_from_the_leaves_up() {
     );
 }
 
-/// What each kind of node is without a child.
+/// Each kind of node without a child.
 #[test]
 fn every_kind_of_node_loses_a_child() {
     let cases = [
@@ -295,7 +295,7 @@ fn leaves_of_other_types_are_edited_alike() {
     assert_eq!(edited.unwrap().to_string(), "(1, 1u64)");
 }
 
-/// Options bind only what depends on them: a struct of numbers goes with everything.
+/// Options concern only the nodes that depend on them: a struct of numbers can be combined with everything.
 #[test]
 fn options_bind_what_depends_on_them() {
     let ordered = parsed("#[insertion] {\"b\": *, \"a\": [*, *]}");
@@ -381,7 +381,7 @@ fn a_diff_of_leaves_without_a_size_has_no_more_changes_than_one_of_structures() 
     assert_eq!(old.patch(&diff).unwrap(), new);
 }
 
-/// What a structure without options equals may have some: a result has them, whichever came first.
+/// A structure without options may equal one with options: the result has them, in either order.
 #[test]
 fn operations_on_two_trees_keep_the_options_of_both() {
     let (plain, marked) = (parsed("[*, *]"), parsed("#[none_is_leaf] [*, *]"));

@@ -1,4 +1,4 @@
-//! What is refused, and what is said.
+//! Refused calls, and their errors.
 
 use insta::assert_snapshot;
 use treedef::{
@@ -15,7 +15,7 @@ fn numbered(text: &str) -> Tree<usize> {
     Tree::new(treedef, leaves).unwrap()
 }
 
-/// Nobody else is blamed for what was passed to an operation.
+/// The error blames the argument that was wrong.
 #[test]
 fn the_kind_says_who_is_wrong() {
     let is_argument = |error: Error| error.kind() == ErrorKind::Argument;
@@ -39,7 +39,7 @@ fn the_kind_says_who_is_wrong() {
     assert_eq!(function.kind(), ErrorKind::Function, "{function}");
 }
 
-/// Only the leaves of a prefix are used, so its statics need not be those of the whole.
+/// Only the leaves of a prefix are used, so its statics need not equal the statics of the whole.
 #[test]
 fn a_static_of_a_prefix_stands_for_any() {
     let full = numbered("[L { s: static 1, w: [*, *] }, L { s: static 2, w: [*] }, None]");
@@ -52,7 +52,7 @@ fn a_static_of_a_prefix_stands_for_any() {
     let mask = prefix.clone().map(|leaf| leaf == 0);
     assert_eq!(full.partition(&mask).unwrap().1.leaves(), [None, None, Some(2)]);
 
-    // It stands for no other node, and the other differences are still told.
+    // It represents no other node, and the other differences are still reported.
     let error = prefix.broadcast_to(&treedef("[L { s: *, w: * }, L { s: static 1, w: () }, *]"));
     assert_snapshot!(error.unwrap_err(), @"the prefix has `static 7`, the tree `*` at `[0].s`, and 1 more difference");
 }

@@ -40,7 +40,7 @@ fn tree_of(rows: &[Vec<(usize, usize)>]) -> Tree<usize> {
 proptest! {
     #![proptest_config(few())]
 
-    /// Lists of which elements come, go and stay, with and without leaves that count.
+    /// Lists with inserted, removed and kept elements, with and without leaves that count.
     #[test]
     fn patches_join_lists(a in prop::collection::vec(0..4usize, 0..12), b in prop::collection::vec(0..4usize, 0..12)) {
         let list = |kinds: &[usize]| {
@@ -173,7 +173,7 @@ fn what_moved_in_a_list_of_one_length_did_not_change() {
     ");
 }
 
-/// Lists in each other, each of which moved: what is compared is bounded.
+/// Nested lists that all moved: the number of comparisons is bounded.
 #[test]
 fn lists_that_moved_in_lists_that_moved_are_compared_in_bounded_time() {
     let nested = |start: usize| {
@@ -236,7 +236,7 @@ fn few_changes_in_a_long_list_are_few_changes() {
         holds(&diff, most);
         let structures = a.treedef().diff(b.treedef());
         assert_eq!(a.treedef().patch(&structures).unwrap(), *b.treedef());
-        // There are four kinds of elements, so that it is not always clear what was removed.
+        // There are four kinds of elements, so that the removed one is not always clear.
         holds(&structures, 2 * most);
         let (a, b) = (plain(old), plain(new));
         let diff = a.diff(&b);
@@ -265,7 +265,7 @@ fn few_changes_in_a_long_list_are_few_changes() {
     few(&old, &other, 140);
 }
 
-/// Nothing in common: what is compared is bounded.
+/// Nothing in common: the number of comparisons is bounded.
 #[test]
 fn long_lists_without_anything_in_common_are_compared_by_position() {
     let numbers = |from: u64, count: u64| {

@@ -1,4 +1,4 @@
-//! Structures made of structures: laws, the reference vectors of JAX, and what is refused.
+//! Structures made of structures: laws, the reference vectors of JAX, and errors.
 
 mod changes;
 mod checks;

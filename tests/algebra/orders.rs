@@ -1,4 +1,4 @@
-//! The entries of a map keep the order in which they came, whatever is done with the tree.
+//! The entries of a map keep their insertion order in every operation on the tree.
 //!
 //! Each operation is done twice: on a tree, and naively on a document whose maps are lists of
 //! entries. The documents are compared as JSON, in which the order counts.
@@ -104,7 +104,7 @@ impl Doc {
         }
     }
 
-    /// Without the numbers that are not kept, and what has no others.
+    /// Without the numbers that are dropped, and without containers that have no others.
     fn filtered(&self, keep: impl Fn(i64) -> bool + Copy) -> Option<Doc> {
         let had = self.numbers() > 0;
         let filtered = match self {
@@ -325,7 +325,7 @@ proptest! {
 
     #[test]
     fn new_entries_come_last(a in docs(false), b in docs(false)) {
-        // A difference of numbers is told from a renamed key.
+        // A difference of numbers is distinguished from a renamed key.
         let (a, b) = (numbered(&a, 0), numbered(&b, 1000));
         let (old, new) = (a.tree(), b.tree());
         let patched = old.patch(&old.diff(&new)).unwrap();

@@ -226,7 +226,7 @@ fn counts_stand_for_bounded_work() {
     if !all() {
         return;
     }
-    // The budget is that of all subtrees, on both sides.
+    // All subtrees on both sides share the budget.
     let old = Tree::new("[*; 9000000]".parse().unwrap(), vec![true; 9_000_000]).unwrap();
     let new = Tree::new("{1: [*; 9000000]}".parse().unwrap(), vec![true; 9_000_000]).unwrap();
     let diff = old.diff(&new);
@@ -235,7 +235,7 @@ fn counts_stand_for_bounded_work() {
     assert!(serde_json::from_str::<Diff<Tree<bool>>>(&json).unwrap() == diff);
 }
 
-/// What somebody else wrote.
+/// A foreign file.
 #[test]
 fn a_text_that_is_no_diff_is_refused() {
     let refused =

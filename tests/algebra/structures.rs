@@ -46,7 +46,7 @@ pub(crate) fn small() -> impl Strategy<Value = TreeDef> {
     proptest::sample::select(&TEXTS[..]).prop_map(|text| text.parse().unwrap())
 }
 
-/// Nodes one by one, without runs: what another library would do.
+/// Nodes one by one, without runs, as in another library.
 fn composed(outer: NodeRef<'_>, inner: &str) -> String {
     let children: Vec<String> = outer.children().map(|child| composed(child, inner)).collect();
     match outer.kind() {
@@ -161,7 +161,7 @@ proptest! {
         prop_assert_eq!(builder.finish().unwrap(), treedef);
     }
 
-    /// Keys that come in another order come back in it, in maps of maps, too.
+    /// Keys that were inserted in another order are restored in it, in maps of maps, too.
     #[test]
     fn the_builder_remembers_the_order_of_keys(
         entries in prop::collection::vec((any::<u8>(), prop::collection::vec(any::<u8>(), 0..4)), 0..5)

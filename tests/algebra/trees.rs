@@ -97,7 +97,7 @@ proptest! {
         prop_assert_eq!((back, new), (tree, other));
     }
 
-    /// What fits comes back bit by bit, in its own kind; what does not is refused, the first of it.
+    /// Leaves that fit are restored bit by bit, in their own kind. The first one that does not is an error.
     #[test]
     fn unravelling_undoes_ravelling(leaves in prop::collection::vec(number(), 0..6)) {
         let tree = Tree::new(format!("[{}]", vec!["*"; leaves.len()].join(", ")).parse().unwrap(), leaves).unwrap();

@@ -84,7 +84,7 @@ fn of_threads_that_end() {
                 scope.spawn(move || rows.for_each(|row| run(*row, threads * round + thread)))
             };
             let started: Vec<_> = (0..threads).map(spawn).collect();
-            // A scope waits for the closures alone, a join also for what a thread drops at its end.
+            // A scope waits only for the closures, a join also for the values that a thread drops at its end.
             started.into_iter().for_each(|thread| thread.join().unwrap());
         });
     };

@@ -1,9 +1,9 @@
 //! Every public operation on structures, trees and values that are small to write down and huge to
 //! walk.
 //!
-//! `structures` lists what is hostile, `table` has a row for each public operation, `source` finds
-//! in the sources which rows there have to be, `run` runs them in processes of their own, with
-//! little memory and a deadline, and `cases` is what such a process does.
+//! `structures` lists hostile structures, `table` has a row for each public operation, `source` finds
+//! the required rows in the sources, `run` runs them in processes of their own, with little memory
+//! and a deadline, and `cases` is the code of such a process.
 //!
 //! For example, the row `("TreeDef::compose", |cases| cases.pairs(TreeDef::compose))`:
 //!
@@ -11,14 +11,14 @@
 //! 2. `run` starts this test binary again, with 4 GiB, and writes `TreeDef::compose` to it.
 //! 3. That process composes each pair of structures, such as `[*; 18446744073709551615]` with
 //!    itself. It prints `@case` and the name of the pair before each, and `@done` at the end.
-//! 4. A result and a short error are both right. If the process dies or says nothing for 20 s, the
-//!    pair that it named last has failed, and a new process goes on behind it.
+//! 4. A result and a short error are both right. If the process dies or prints nothing for 20 s, the
+//!    pair that it named last has failed, and a new process continues after it.
 //!
 //! `leaks` runs the same table round by round, each round with other structures, and counts the memory
 //! that is not freed.
 //!
 //! `TREEDEF_ONLY=compose` runs the operations that have this in their names, `TREEDEF_DEADLINE=60`
-//! gives each so many seconds.
+//! sets the seconds for each.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 #![cfg(unix)]

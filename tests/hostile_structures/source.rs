@@ -131,7 +131,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
 pub(crate) struct Operations {
     /// Operations that need a row.
     public: BTreeMap<String, String>,
-    /// Operations that may have one: derived traits, and those of features that are off.
+    /// Operations that may have one: derived traits, and operations of features that are off.
     optional: BTreeSet<String>,
 }
 

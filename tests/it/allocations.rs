@@ -1,4 +1,4 @@
-//! What is allocated, counted: the part of speed that a test can hold on to.
+//! Counts of allocations: the part of speed that a test can check.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -61,7 +61,7 @@ fn flatten_like_allocates_nothing() {
     assert_like_allocates_nothing::<Leaf>(&(1u8, -1i64, 0.5, true, 'x', [Some(1), None]));
 }
 
-/// What is out of order is looked up, and ticked off.
+/// Entries that are out of order are looked up, and ticked off.
 #[test]
 fn a_map_in_random_order_costs_flatten_like_a_few_allocations() {
     for entries in [100, 10_000] {
@@ -85,7 +85,7 @@ fn uniform_data_allocates_its_leaves_and_little_else() {
     }
 }
 
-/// Allocations for so many, and for ten times as many.
+/// Allocations for some elements, and for ten times as many.
 fn recorded<T: Serialize>(elements: impl Fn(usize) -> T) -> [u64; 2] {
     [300, 3_000].map(|count| {
         let elements = elements(count);
@@ -107,12 +107,12 @@ fn the_structure_of_different_elements_is_allocated_at_once() {
     let maps = |count| -> serde_json::Value {
         (0..count).map(|id| json!({ "id": id, "scores": scores(id) })).collect()
     };
-    // Maps without a template, of which some have only the first key.
+    // Maps without a template. Some have only the first key.
     let between = |count| -> serde_json::Value {
         let map = |id| if id % 4 == 0 { json!({ "id": id }) } else { json!({ "id": id, "x": 1 }) };
         (0..count).flat_map(|id| [map(id), json!(0)]).collect()
     };
-    // Neighbours of which none has the keys of the last.
+    // Neighbours without common keys.
     let others = |count| -> serde_json::Value {
         let maps = [json!({ "id": 1 }), json!({ "name": 2, "x": 3 }), json!({ "id": 4, "y": 5 })];
         (0..count).map(|id: usize| maps[id * 7 % 3].clone()).collect()
@@ -211,7 +211,7 @@ fn what_gives_its_content_only_once_is_never_lost_in_silence() {
             },
         }
     }
-    // Empty when it is asked again, as is expected.
+    // Empty on the second call, as expected.
     let (mut buffer, nothing) = flatten_as::<u8>(&onces(&[0])).unwrap();
     nothing.flatten_like(&onces(&[3]), &mut buffer).unwrap_err();
     assert!(buffer.is_empty());

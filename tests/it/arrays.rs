@@ -112,7 +112,7 @@ fn the_types_of_array_crates_have_their_own_shapes() {
     assert_eq!(shapes(&vec![Complex { re: 1.0, im: 2.0 }; 3]), ["c128[3]"]);
     assert_eq!(shapes(&[[bf16(0x3f80); 2]; 2]), ["bf16[2, 2]"]);
     assert_eq!(shapes(&bf16(0x3f80)), ["16256u16"]);
-    // The shape is not that of the numbers, so they are only a list.
+    // The shape does not fit the numbers, so they are only a list.
     assert_eq!(shapes(&Tensor { data: vec![1.0; 6], shape: vec![3, 3] }), ["f32[6]", "u32[2]"]);
     assert_eq!(shapes(&vec![vec![1u8], vec![]]), ["u8[1]"]);
     assert_eq!(shapes(&vec![vec![1u8], vec![2, 3]]), ["u8[1]", "u8[2]"]);
@@ -310,7 +310,7 @@ fn numbers_of_every_kind_keep_their_values() {
     where
         T: LeafType + Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
     {
-        // So many that they come in rows.
+        // Enough elements for rows.
         let numbers: Vec<T> = numbers.iter().cycle().take(300).cloned().collect();
         let rows: Vec<[T; 1]> = numbers.iter().map(|number| [number.clone()]).collect();
         let (leaves, treedef) = flattener().flatten(&(&numbers, &rows)).unwrap();
@@ -363,7 +363,7 @@ fn rules_say_what_pairs_and_lists_mean() {
     check(&of("**.1"), &vec![(pairs.clone(), pairs.clone())], &["f32[3, 2]", "c64[3]"]);
     check(&of("[*]"), &pairs, &["f32[3, 2]"]);
     check(&of(""), &Array { v: 1, dim: [3, 1], data: pairs.clone() }, &["c64[3, 1]"]);
-    // A lone number, and what is no pair of floats.
+    // A lone number, and values that are not pairs of floats.
     check(&of(""), &(0.5f32, 1.5f32), &["0.5f32", "1.5f32"]);
     check(&of(""), &vec![[1u8; 2]; 3], &["u8[3, 2]"]);
     check(&of(""), &vec![[1.0; 3]; 3], &["f64[3, 3]"]);
@@ -388,7 +388,7 @@ fn rules_say_what_pairs_and_lists_mean() {
     );
 }
 
-/// What the `TensorData` of burn looks like to serde, in 0.17 and 0.22.
+/// The `TensorData` of burn as serde sees it, in 0.17 and 0.22.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct TensorData {
     #[serde(with = "serde_bytes")]
@@ -397,7 +397,7 @@ struct TensorData {
     dtype: DType,
 }
 
-/// In 0.22 a `Bool` says how it is stored. The types that are left out look like `I16`.
+/// In 0.22 a `Bool` has its representation. The types that are left out look like `I16`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum DType {
     F32,
@@ -443,7 +443,7 @@ fn a_byte_string_with_shape_and_type_is_an_array_of_that_type() {
     check(tensor(&[1, 0], &[2], DType::Bool(BoolStore::Native)), &["bool[2]"]);
     check(tensor(&[], &[0, 3], DType::F32), &["f32[0, 3]"]);
     check(tensor(&numbers[..4], &[], DType::F32), &["f32[]"]);
-    // Other bytes, or another number of them, than shape and type say.
+    // Other bytes than the type allows, or another number than the shape.
     check(tensor(&[1, 2], &[2], DType::Bool(BoolStore::Native)), &["b\"\\x01\\x02\"", "u64[1]"]);
     check(tensor(&[1, 0], &[2], DType::Bool(BoolStore::U32)), &["b\"\\x01\\x00\"", "u64[1]"]);
     check(tensor(&[1, 0], &[2], DType::QFloat(8)), &["b\"\\x01\\x00\"", "u64[1]", "8u8"]);

@@ -1,4 +1,4 @@
-//! What the README says of others.
+//! The README's claims about other crates.
 
 use serde::{Deserialize, Serialize};
 

@@ -124,7 +124,7 @@ recursive! {
     enum T { End(u8), Next { next: Box<T> } }
 }
 
-/// The nesting of keys is limited to 128, whatever the limit of depth.
+/// The nesting of keys is limited to 128, with any limit of depth.
 #[test]
 fn map_key() {
     #[derive(DeriveSerialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -187,7 +187,7 @@ fn flattened() {
     assert_limited(nested, 64);
 }
 
-/// The depth of keys is counted with that of what they are in.
+/// The depth of keys is added to the depth of their nodes.
 #[test]
 fn keys_count_with_what_is_around_them() {
     #[derive(DeriveSerialize, Deserialize, PartialEq, Eq, Hash, Debug)]
@@ -399,7 +399,7 @@ fn assert_too_deep<T: Debug>(result: treedef::Result<T>) {
     assert!(error.to_string().contains("nested deeper"), "{error}");
 }
 
-/// The limit in the message is that which was set, not what is left of it inside a key.
+/// The limit in the message is the one that was set, not the rest of it inside a key.
 #[test]
 fn the_limit_of_depth_is_named_inside_keys_too() {
     let key = |depth| format!("{{{}: *}}", deep_text(FORMS[0], depth).replace('*', "1"));

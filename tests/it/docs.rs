@@ -1,9 +1,9 @@
-//! What is rendered has to fit: rustdoc's column has 936 px, 94 columns of code.
+//! Rendered docs have to fit: rustdoc's column has 936 px, 94 columns of code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What rustdoc and a repository page show: public doc comments, and the READMEs.
+/// The text on rustdoc's and repository pages: public doc comments, and the READMEs.
 fn pages() -> Vec<(PathBuf, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = ["README.md", "crates/tensors/README.md", "crates/candle/FROM_CANDLE.md"]

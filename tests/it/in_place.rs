@@ -1,4 +1,4 @@
-//! Rebuilding in place: what keeps its skipped fields, and what does not.
+//! Rebuilding in place: values that keep their skipped fields, and values that do not.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ fn skipped_fields_keep_what_they_hold_where_serde_allows_it() {
     ];
     assert!(kept.iter().all(|layer| layer.cache == [1, 2, 3]), "{model:?}");
     assert_eq!(model.name, "mlp");
-    // serde builds what stands in an `Option` or a map anew.
+    // serde builds the content of an `Option` or a map anew.
     let lost = [model.option.as_ref().unwrap(), &model.map[&0]];
     assert!(lost.iter().all(|layer| layer.cache.is_empty()), "{model:?}");
 }

@@ -1,4 +1,4 @@
-//! Fields and keys, of which neighbours may have all, the first, others or none in common.
+//! Fields and keys: neighbours may have all of them in common, the first, others or none.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -49,7 +49,7 @@ fn flatteners() -> [Flattener; 3] {
     [usual.clone(), usual.clone().map_order(MapOrder::Insertion), usual.serialize_once(true)]
 }
 
-/// What stands beside others must be what it is alone.
+/// A value beside others must be flattened as it is alone.
 fn check(flattener: &Flattener, elements: &[&Data]) {
     let all = Data::Seq(elements.iter().copied().cloned().collect());
     let (leaves, treedef) = flattener.flatten(&all).unwrap();
@@ -114,8 +114,8 @@ fn what_stands_inside_has_labels_of_its_own() {
     }
 }
 
-/// Maps in keys and statics stand in the order of their keys, whatever the order is of those around
-/// them.
+/// Maps in keys and statics are in the order of their keys, also if the maps around them are in another
+/// order.
 #[test]
 fn what_is_kept_has_its_own_order() {
     let flattener = Flattener::new().map_order(MapOrder::Insertion);
@@ -141,7 +141,7 @@ fn equal_keys_keep_their_orders() {
     check(&Flattener::new(), &[&second, &Data::Unit, &first]);
 }
 
-/// An error says where it was, among labels that were expected and others.
+/// An error has its path, among expected and unexpected labels.
 #[test]
 fn an_error_names_the_label_that_it_was_at() {
     #[derive(Serialize)]
@@ -188,7 +188,7 @@ fn an_entry_may_come_after_one_that_differs() {
     assert_eq!(found.to_string(), r#"{"a": None, "b": Some(*), "c": None}"#);
 }
 
-/// The numbers of keys in a key are those of a walk. The next walk has others.
+/// The numbers of keys in a key belong to one walk. The next walk has others.
 #[test]
 fn keys_that_are_maps_are_told_apart_from_those_of_the_walk_before() {
     use std::collections::BTreeMap;

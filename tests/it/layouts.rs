@@ -332,7 +332,7 @@ fn what_is_there_once_is_not_lost() {
     }
 }
 
-/// What is there only once is missing where it is looked for again, and then all is as expected.
+/// A value that occurs only once is missing at the second look, and then everything is as expected.
 #[test]
 fn what_is_as_expected_only_later_is_not_taken_for_it() {
     let once = |number: Option<f64>| Once(Cell::new(number), Number(2.0));
@@ -345,7 +345,7 @@ fn what_is_as_expected_only_later_is_not_taken_for_it() {
         let absent: Vec<Once> = (0..MANY).map(|_| once(None)).collect();
         let expected = Flattener::new().structure(&absent).unwrap();
         let mut leaves: Vec<f64> = Vec::new();
-        // It owns something, so it is asked once, and the difference is seen.
+        // It owns memory, so it is serialized once, and the difference is found.
         let error = expected.flatten_like(&values(), &mut leaves).unwrap_err();
         assert_eq!(error.to_string(), format!("expected `()`, found `*` at `[{at}].1`"));
         assert!(leaves.is_empty());
@@ -356,7 +356,7 @@ fn what_is_as_expected_only_later_is_not_taken_for_it() {
     assert_eq!(buffer, leaves);
     let error = treedef.flatten_like(&once(Some(1.0)), &mut buffer).unwrap_err();
     assert_eq!(error.to_string(), "expected `()`, found `*` at `.1`");
-    // No other value says what to expect of a whole value.
+    // There is no other value from which to expect a whole one.
     assert_eq!(flatten_as::<f64>(&once(Some(1.0))).unwrap().0, [1.0, 1.0, 2.0]);
 }
 

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Leaf, TreeDef};
 
-/// What each element is alone, put together.
+/// The elements flattened alone, and joined.
 fn expected<T: Serialize>(elements: &[T]) -> (Vec<Leaf>, TreeDef) {
     let (mut leaves, mut texts) = (Vec::new(), Vec::new());
     let mut known = HashMap::new();
@@ -91,7 +91,7 @@ fn elements_that_are_serialized_again_are_compared_with_the_last() {
     assert!(walked.1 == treedef && walked.0 == leaves);
 }
 
-/// Leaves of maps whose keys came in another order are brought into order at the end.
+/// Leaves of maps whose keys were inserted in another order are sorted at the end.
 #[test]
 fn the_orders_of_maps_in_long_sequences_are_kept() {
     let keys = ["c", "a", "d", "b"];
@@ -111,7 +111,7 @@ fn the_orders_of_maps_in_long_sequences_are_kept() {
 }
 
 /// The path of an error has the keys of the nodes around the sequence.
-/// The keys of a large map are not looked for among those of other maps.
+/// The keys of a large map are not looked up among the keys of other maps.
 #[test]
 fn large_maps_with_keys_of_each_other_are_what_each_is() {
     let map = |keys: &mut dyn Iterator<Item = usize>| -> IndexMap<String, f64> {

@@ -1,4 +1,4 @@
-//! Flattening and rebuilding: what a call, an option or an odd type does, and the rules about sources.
+//! Flattening and rebuilding: calls, options and odd types, and the rules about sources.
 
 mod allocations;
 mod arrays;

@@ -135,7 +135,7 @@ fn a_sequence_that_becomes_a_tuple_is_a_change_and_its_elements_are_compared() {
         points: Vec<(f64, f64)>,
     }
     assert_snapshot!(migrated::<Points>(&Rows { rows: vec![vec![1.0, 2.0]; 2] }), @"renamed `.rows` to `.points`; changed `[*, *]` to `(*, *)` at `.points[*]` (×2)");
-    // What is inside is followed.
+    // The content is followed.
     #[derive(Serialize)]
     struct Before {
         w: f64,
@@ -192,7 +192,7 @@ fn an_empty_report_is_of_the_same_value() {
     assert!(is_empty::<Marked>(&Pair { a: 1, b: 2 }));
     assert!(is_empty::<Pair>(&Marked { a: 1, b: 2 }));
 
-    // What changes a value: a variant, a newtype, a length, a kind of leaf.
+    // Changes of a value: a variant, a newtype, a length, a kind of leaf.
     #[derive(Serialize, Deserialize)]
     enum Before {
         Fast(u8),
@@ -234,7 +234,7 @@ fn two_fields_that_change_places_are_told_apart() {
         #[serde(default)]
         new: f64,
     }
-    // The numbers are equal, so they say nothing.
+    // The numbers are equal, so they prove nothing.
     assert_snapshot!(migrated::<After>(&Before { a: 1.0, b: 1.0, gone: 1 }), @"filled `.new`; dropped `.gone`; renamed `.a` to `.first`, `.b` to `.second`");
 }
 
@@ -442,7 +442,7 @@ fn texts_that_are_checked_are_followed() {
         migrated::<After>(&Before { address, mode, empty: Vec::new() })
     };
     assert_snapshot!(said("dark"), @"filled `.ip`, `.scheme`, `.blob`; dropped `.address`, `.mode`, `.empty`");
-    // It is what the default is.
+    // It equals the default.
     assert_eq!(said("light"), said("dark"));
 }
 

@@ -1,4 +1,4 @@
-//! Requests that do not fit what is there, where the visitor takes it all the same.
+//! Requests that do not fit the node, although the visitor accepts it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -218,7 +218,7 @@ struct Skipping(
     #[serde(default)] u8,
 );
 
-/// As the overview says, and as in serde_json: no format sees that a field was skipped.
+/// As in the overview, and as in serde_json: no format sees that a field was skipped.
 #[test]
 fn the_fields_behind_a_skipped_one_move_up_in_a_tuple_struct() {
     let value = Skipping(None, 5);

@@ -261,7 +261,7 @@ fn an_iterator_may_be_wrong_about_its_length() {
     }
 }
 
-/// A number that is there once is not lost in silence, whatever its neighbours are.
+/// A number is never lost silently, with any neighbours.
 #[test]
 fn a_number_that_is_there_once_is_not_lost() {
     for (number, place) in numbers()

@@ -1,4 +1,4 @@
-//! Leaves that are objects: what they cost, where they may be, and what is an error.
+//! Leaves that are objects: their cost, their places, and errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -270,7 +270,7 @@ fn an_object_that_is_a_scalar_is_that_scalar_where_no_objects_are_walked() {
         let twice: Drug<f64> = treedef::unflatten(&treedef, leaves).unwrap();
         assert_eq!((twice.clearance, twice.dose, twice.pair.0.0), (0.2, 640.0, 5.0));
     }
-    // What is one object of a walk is a static of another, or a key.
+    // An object of one walk is a static or a key of another.
     let keys: BTreeMap<Object<i32>, Object<bool>> = [(Object(1), Object(true))].into();
     let (leaves, treedef) = treedef::flatten(&keys).unwrap();
     assert_eq!(treedef.to_string(), "{1: *}");
@@ -566,7 +566,7 @@ fn opaque_values_among_objects_are_static() {
     assert_eq!(again, ['a', 'b']);
 }
 
-/// What is dropped may walk itself.
+/// A dropped value may begin a walk itself.
 #[test]
 fn a_refused_object_is_dropped_outside_of_the_walk() {
     #[derive(Clone)]

@@ -247,7 +247,7 @@ fn elements_that_are_too_deep_are_refused() {
     }
 }
 
-/// Structs of `f32` are read from a slice of `f32` as they were, whatever the bits are.
+/// Structs of `f32` are read from a slice of `f32` with the same bits.
 #[test]
 fn structs_of_f32_come_back_from_numbers() {
     #[derive(Debug, Serialize, Deserialize)]

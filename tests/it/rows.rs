@@ -49,7 +49,7 @@ fn a_row_has_what_it_gives() {
     }
 }
 
-/// An element that gives far more than the ones before changes none of them.
+/// An element with far more calls than the previous ones changes none of them.
 #[test]
 fn a_long_element_leaves_the_others_alone() {
     for long in [4, 40, 254, 255, 256, 257, 300, 600, 70_000] {
@@ -58,14 +58,14 @@ fn a_long_element_leaves_the_others_alone() {
         let (leaves, _) = treedef::flatten_as::<f64>(&rows[..]).unwrap();
         let expected = given.into_iter().flat_map(|given| (0..given).map(|at| at as f64));
         assert!(leaves.into_iter().eq(expected), "{long}");
-        // The error is overlooked, and more comes.
+        // The error is ignored, and more elements follow.
         let many = |overlooked| Row { claimed: 3, given: long, overlooked };
         let rows = [many(None), many(None), many(None), many(None), many(None), many(Some(1))];
         assert!(treedef::flatten_as::<f64>(&rows[..]).is_err());
     }
 }
 
-/// A sequence of numbers whose iterator says that it gives so many.
+/// A sequence of numbers whose iterator has this size hint.
 struct Claimed {
     claimed: (usize, Option<usize>),
     given: usize,
@@ -91,7 +91,7 @@ impl Serialize for Claimed {
     }
 }
 
-/// What an iterator says of its length binds nobody either.
+/// A wrong size hint changes no result either.
 #[test]
 fn a_sequence_has_what_its_iterator_gives() {
     let expected: Vec<f64> = (0..100).map(|at| at as f64).collect();
@@ -171,7 +171,7 @@ fn rows_of_large_elements_have_what_their_iterators_give() {
     }
 }
 
-/// Among its rows, one gives a text only once.
+/// One of its rows serializes a text only once.
 #[test]
 fn a_large_element_is_asked_once() {
     struct Once(Cell<bool>);
@@ -193,7 +193,7 @@ fn a_large_element_is_asked_once() {
     assert_eq!(treedef::flatten(&values()).unwrap(), once.flatten(&values()).unwrap());
 }
 
-/// Parameters, some of which are fixed.
+/// Parameters. Some of them are fixed.
 enum Parameter {
     Free(f64),
     Fixed(f64),
@@ -300,7 +300,7 @@ impl Serialize for Turns {
     }
 }
 
-/// Among elements of two forms, each is asked once. What is of a third form is asked twice, and compared.
+/// Elements of two forms are serialized once each. An element of a third form is serialized twice, and compared.
 #[test]
 fn an_option_that_is_there_once_is_not_lost() {
     for at in 0..40 {

@@ -1,4 +1,4 @@
-//! What the README and the tour show is what they print.
+//! The README and the tour show their real output.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ fn print(line: &str) {
     PRINTED.with_borrow_mut(|printed| *printed += &format!("{line}\n"));
 }
 
-/// What it returns, and what it prints.
+/// The result of a function, and its output.
 fn printed<T>(run: impl FnOnce() -> T) -> (T, String) {
     (run(), PRINTED.take())
 }
@@ -59,7 +59,7 @@ enum Shape {
 #[derive(Serialize)]
 struct Rgb(u8, u8, u8);
 
-/// Each row of the table: the expression, and what its value is flattened to.
+/// Each row of the table: the expression, and the flattened value.
 macro_rules! treedefs {
     ($($value:expr;)*) => { [$((stringify!($value), treedef::structure(&$value).unwrap().to_string())),*] };
 }

@@ -34,7 +34,7 @@ fn modules(folder: &str, file: &str) -> Vec<(String, Vec<PathBuf>)> {
     names.map(|name| (name.clone(), files_of(&name))).collect()
 }
 
-/// All sources below a folder, of which there may be none.
+/// All sources below a folder, if there are any.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -1,4 +1,4 @@
-//! What users of a Rust library expect of its types.
+//! The traits that users of a Rust library expect of its types.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
@@ -230,7 +230,7 @@ fn a_diff_to_and_from_nothing_comes_back() {
     }
 }
 
-/// What somebody else wrote may say what no diff says.
+/// A foreign file may have changes that no diff makes.
 #[test]
 fn a_diff_that_lies_is_refused() {
     let tree: Tree<Leaf> =

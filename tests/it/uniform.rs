@@ -1,4 +1,4 @@
-//! Uniform data is small: what repeats is stored, compared, hashed and printed once.
+//! Uniform data is small: repeated parts are stored, compared, hashed and printed once.
 
 use std::hash::{Hash, Hasher};
 
@@ -56,7 +56,7 @@ fn comparing_and_hashing_do_not_grow_with_the_length() {
         (structure(&vec![POINT; 2]).unwrap(), structure(&vec![POINT; 100_000]).unwrap());
     assert_eq!(hashed_bytes(&few), hashed_bytes(&many));
     assert_ne!(few, many);
-    // What has been hashed is all there is, so equality compares no more than that.
+    // The hash covers everything, so equality compares no more.
     assert!(hashed_bytes(&many) < 1024);
     assert_eq!(many, structure(&vec![POINT; 100_000]).unwrap());
 }

@@ -408,7 +408,7 @@ fn a_variant_may_be_named_by_an_enum() {
     assert_eq!(unflatten::<Read>(&treedef, leaves).unwrap().0, [1, 2, 3, 4, 5]);
 }
 
-/// A map of maps that drops what it cannot read.
+/// A map of maps that drops entries that it cannot read.
 #[derive(Debug, PartialEq)]
 struct Lenient(Vec<(String, Option<Entries>)>);
 

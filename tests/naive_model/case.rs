@@ -1,4 +1,4 @@
-//! Running random cases, and what a case has to compare with.
+//! Runs random cases, and has the comparisons for them.
 //!
 //! A case is a *tape* of random bytes. Each decision reads the next byte, so a shorter or smaller
 //! tape is a simpler case, and a failure is shrunk by leaving out and lessening bytes. For example,
@@ -27,12 +27,12 @@ const CASES: u32 = 100;
 /// Bytes of a tape.
 const LENGTH: usize = 160;
 
-/// A random case: decisions, and what was made of them.
+/// A random case: the decisions, and the values drawn by them.
 pub(crate) struct Case {
     pub(crate) tape: Tape,
-    /// The entries of maps stand as they came, for all structures of the case.
+    /// Whether the entries of maps are in insertion order, for all structures of the case.
     pub(crate) insertion: bool,
-    /// What was drawn, if it is to be printed.
+    /// The drawn values, if they are printed.
     drawn: Option<Vec<String>>,
 }
 
@@ -82,7 +82,7 @@ impl Case {
         (first, second)
     }
 
-    /// The structure with small numbers for leaves, many of which are equal.
+    /// The structure with small numbers as leaves, many of them equal.
     pub(crate) fn numbers(&mut self, of: &Shape) -> Node<i32> {
         let tree = of.map(&mut |()| self.tape.below(4) as i32);
         self.print(&tree);
@@ -129,7 +129,7 @@ impl Case {
         Ok(())
     }
 
-    /// Whether an operation gives what the model says, or errs where it says nothing.
+    /// Whether an operation has the result of the model, or fails where the model has none.
     pub(crate) fn gives<T: Debug, M: Debug>(
         &self,
         found: Result<T, Error>,
@@ -196,7 +196,7 @@ pub(crate) fn cases(test: fn(&mut Case) -> TestCaseResult) {
     }
 }
 
-/// What a test says of a case; a panic is a failure like others.
+/// The outcome of a case; a panic is a failure like others.
 fn outcome(test: fn(&mut Case) -> TestCaseResult, case: &mut Case) -> Result<(), String> {
     match catch_unwind(AssertUnwindSafe(|| test(case))) {
         Ok(result) => result.map_err(|error| error.to_string()),

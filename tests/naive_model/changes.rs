@@ -1,4 +1,4 @@
-//! Diffs and patches: what was changed can be changed.
+//! Diffs and patches: a patch turns the old value into the new one.
 
 use std::collections::HashSet;
 

@@ -8,14 +8,14 @@ fn composed(outer: &Shape, inner: &Shape) -> Shape {
     outer.map(&mut |()| inner.clone()).joined()
 }
 
-/// What stands at every leaf of a prefix.
+/// The subtree at every leaf of a prefix.
 fn inner_of(full: &Shape, outer: &Shape) -> Option<Shape> {
     let inner = outer.beside(full)?.leaves();
     let (_, first) = inner.first()?;
     inner.iter().all(|(_, other)| other == first).then(|| first.clone())
 }
 
-/// Where one has a leaf, what the other has.
+/// For each leaf of the one, the subtree of the other.
 fn common_suffix(a: &Shape, b: &Shape) -> Option<Shape> {
     match (a, b) {
         (Node::Leaf(()), other) | (other, Node::Leaf(())) => Some(other.clone()),

@@ -6,7 +6,7 @@ use treedef::{Edit, Key, Tree, TreeDef};
 use crate::case::{Case, cases, path};
 use crate::plain::{Node, Shape};
 
-/// What becomes of nodes of a certain form: some number of the form decides.
+/// The edit of nodes of a certain form: some number of the form decides.
 struct Verdicts {
     modulus: usize,
     removed: usize,
@@ -30,7 +30,7 @@ impl Verdicts {
     }
 }
 
-/// A number for what a node is and where it stands.
+/// A number for a node and its position.
 fn form(path: &[Key], kind: treedef::NodeKind, children: usize, leaves: &[i32]) -> usize {
     let place = path.iter().flat_map(|key| key.to_string().into_bytes()).map(usize::from);
     let leaves = leaves.iter().enumerate().map(|(at, leaf)| (at + 1) * *leaf as usize);
@@ -65,10 +65,10 @@ fn edited_up<L: Clone + PartialEq>(
     })
 }
 
-/// What becomes of a child at a path.
+/// The edit of a child at a path.
 type Child<'a, L> = &'a dyn Fn(&Node<L>, &[Key]) -> Option<Option<Node<L>>>;
 
-/// The node with what becomes of its children.
+/// The node with its edited children.
 fn below<L: Clone + PartialEq>(
     node: &Node<L>,
     keys: &[Key],
@@ -134,7 +134,7 @@ fn edited_structures_are_those_of_the_model() {
     });
 }
 
-/// What is met, in which order.
+/// The visited nodes, in order.
 #[test]
 fn nodes_are_met_in_the_order_of_the_model() {
     cases(|case| {

@@ -54,7 +54,7 @@ fn partitions_are_those_of_the_model() {
     });
 }
 
-/// All leaves but those of the part 0.
+/// All leaves except the leaves of part 0.
 fn first_of(tree: &Node<i32>) -> Node<Option<i32>> {
     tree.map(&mut |leaf| (*leaf != 0).then_some(*leaf))
 }

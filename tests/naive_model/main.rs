@@ -2,11 +2,11 @@
 //!
 //! The model is an uncompressed tree of nested nodes, on which every operation is a plain recursion
 //! that was written from the documentation. Each test draws random pairs of structures that are
-//! equal, prefixes of each other or different in a few places, with many equal siblings, and asks
-//! both for the same. `TREEDEF_MODEL_SEED` is the seed of the first case. What fails is shrunk and
+//! equal, prefixes of each other or different in a few places, with many equal siblings, and runs the
+//! same operation on both. `TREEDEF_MODEL_SEED` is the seed of the first case. A failure is shrunk and
 //! printed with its seed and both sides.
 //!
-//! A million cases as a user would run them, but that no overflow is overlooked:
+//! A million cases as a user would run them, but with checks of overflows:
 //!
 //! ```sh
 //! CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \

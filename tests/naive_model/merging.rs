@@ -1,4 +1,4 @@
-//! Leaves told apart by dropping the others, and merged again.
+//! Leaves that are separated by dropping the others, and merged again.
 
 use proptest::prelude::*;
 use treedef::Tree;
@@ -22,7 +22,7 @@ fn filtered(root: &Node<i32>, stays: &impl Fn(i32) -> bool) -> Option<Node<i32>>
     Node::without(head, children.iter().map(|child| thinned(child, stays)).collect())
 }
 
-/// The fields and entries of both; what has positions is equally long.
+/// The fields and entries of both; sequences and tuples have equal lengths.
 fn merged(case: &Case, a: &Node<i32>, b: &Node<i32>) -> Option<Node<i32>> {
     let (Node::Inner(head, children), Node::Inner(other, others)) = (a, b) else { return None };
     if head.without_labels() != other.without_labels() {

@@ -60,7 +60,7 @@ impl Step {
     }
 }
 
-/// What a key names, however it is written: the text of a field, or a number.
+/// The target of a key in any notation: the text of a field, or a number.
 fn word(key: &Key) -> Option<String> {
     match key {
         Key::Field(name) | Key::VariantField(_, name) => Some(format!("{name:?}")),
@@ -268,7 +268,7 @@ fn selected_leaves_are_those_of_the_model() {
             let path = path(&keys);
             prop_assert_eq!(
                 pattern.matches(&path),
-                // A path does not say what is a newtype.
+                // A path does not show which nodes are newtypes.
                 matches(&steps, &keys.into_iter().map(|key| (key, false)).collect::<Vec<_>>()),
                 "{}: {}",
                 pattern,

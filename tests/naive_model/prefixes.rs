@@ -1,4 +1,4 @@
-//! Structures that are the beginning of others, and what goes along them.
+//! Structures that are prefixes of others, and the operations that use them.
 
 use proptest::prelude::*;
 use treedef::Tree;

@@ -24,7 +24,7 @@ fn bare(keys: &[Placed]) -> Vec<Key> {
     keys.iter().map(|(key, _)| key.clone()).collect()
 }
 
-/// What becomes of the node at a path, if steps stand for it.
+/// The edit of the node at a path, if the steps match it.
 type Change<'a> = &'a dyn Fn(&[Key], &Node<i32>) -> Option<Node<i32>>;
 
 /// The tree with the topmost nodes that steps stand for changed. Outside nothing, if one cannot go;
@@ -136,7 +136,7 @@ fn what_a_pattern_replaces_is_that_of_the_model() {
         let new = case.draw(2);
         let (pattern, steps) = draw_pattern(case, &a);
         let (tree, new) = (case.numbers(&a), case.numbers(&new));
-        // What comes depends on what was there and where.
+        // The new node depends on the old one and its path.
         let sum = |path: &Path, leaves: &[i32]| {
             leaves.iter().sum::<i32>() * 100 + path.keys().len() as i32
         };
@@ -157,7 +157,7 @@ fn what_a_pattern_replaces_is_that_of_the_model() {
             };
             Ok(Edit::Replace(new))
         });
-        // What is given back is what a removal would give back, unless that is not allowed.
+        // The returned node is the one that a removal would return, unless that is not allowed.
         if let Ok(old) = &old {
             let expected = taken(&tree, &[], &steps);
             prop_assert_eq!(old.len(), expected.len());

@@ -1,4 +1,4 @@
-//! Files that are small and stand for something huge: refused, or harmless whatever is done with
+//! Small files that represent something huge: refused, or harmless in every operation on
 //! them.
 
 use treedef::{Limits, Tree, TreeDef};

@@ -13,7 +13,7 @@ use treedef::{Error, ErrorKind, Limits, TreeReader};
 use crate::places::{forbid, pipe, said, soon};
 use crate::saving::{MIB, saved, uniform};
 
-/// The result of a load, and the largest number of bytes that were read at once.
+/// The error of a refused load, and the largest number of bytes that were read at once.
 fn refused_load(path: &Path) -> (Error, u64) {
     let path = path.to_owned();
     soon(move || {

@@ -291,7 +291,7 @@ fn what_is_extra_is_refused() {
     assert!(leaves.is_empty());
 }
 
-/// dm-tree: `Structure is a scalar but len(flat_sequence) == 2 > 1`, said of none as well.
+/// dm-tree: `Structure is a scalar but len(flat_sequence) == 2 > 1`, also for an empty one.
 #[test]
 fn the_number_of_leaves_is_told_right() {
     assert_snapshot!(said(Tree::<u8>::new(TreeDef::leaf(), vec![])), @"expected 1 leaf, found 0");

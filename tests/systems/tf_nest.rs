@@ -93,7 +93,7 @@ fn trees_are_flattened_up_to_a_shallow_one() {
     assert_eq!(sizes.to_string(), "{\"a\": 1, \"b\": 3, \"c\": 0}");
 }
 
-/// `get_traverse_shallow_structure`: where to go on is said by a function.
+/// `get_traverse_shallow_structure`: a function decides where to continue.
 #[test]
 fn a_shallow_structure_is_computed() {
     let shallow = numbers().map(|_| true).edit(|_, node, _| {

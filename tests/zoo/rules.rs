@@ -270,7 +270,7 @@ fn unmatched_rules_are_the_typos() {
         .unwrap()
         .mark_static(".nxt.w")
         .unwrap();
-    // Rules about one node have all matched it, whichever applies.
+    // All rules about one node have matched it, although one applies.
     let place = || Flattener::new().mark_static("**.name").unwrap();
     let field = || Flattener::new().mark_opaque("Layer.name").unwrap();
     for both in [
@@ -356,7 +356,7 @@ fn statics_can_be_ignored_whatever_the_order_of_maps() {
     assert_eq!(error.path().to_string(), r#"["b"]"#);
 }
 
-/// A `Some` around nothing stays when `None` is a leaf, whatever marks are between.
+/// A `Some` around nothing stays when `None` is a leaf, with any marks between.
 #[test]
 fn options_of_marked_nothings_come_back() {
     use treedef::{Opaque, Static};

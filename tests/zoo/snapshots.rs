@@ -102,7 +102,7 @@ fn a_wide_structure_has_one_field_in_a_line() {
     ");
 }
 
-/// However many elements there are, and in whatever order, the form without lengths is one text.
+/// The form without lengths is one text, for any number and order of elements.
 #[test]
 fn the_form_without_lengths_of_the_zoo() {
     let form = |treedef: &TreeDef| treedef.without_lengths().unwrap().to_string();

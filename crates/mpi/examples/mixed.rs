@@ -1,6 +1,6 @@
 //! Ranks in Rust beside ranks in Python: see `../python/peer.py`.
 //!
-//! `mixed --fingerprint` prints what the peers have to be given.
+//! `mixed --fingerprint` prints the fingerprint that the peers need.
 
 use mpi::traits::Communicator;
 use serde::{Deserialize, Serialize};

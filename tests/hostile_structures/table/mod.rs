@@ -22,7 +22,7 @@ use treedef::{Error, Result};
 
 use crate::cases::Cases;
 
-/// The name is that of the sources: `Type::method`, `function`, `Trait for Type`.
+/// The name is as in the sources: `Type::method`, `function`, `Trait for Type`.
 pub(crate) type Row = (&'static str, fn(&mut Cases));
 
 pub(crate) fn rows() -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! What has no leaves, and what has none in one of two values.
+//! Nodes without leaves, and nodes without leaves in one of two values.
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use treedef::Tree;
 
 use super::migrated;
 
-/// What has no leaves cannot be followed by a leaf: it is compared where its parent is now.
+/// A node without leaves cannot be followed by a leaf: it is compared where its parent is now.
 #[test]
 fn what_has_no_leaves_in_a_renamed_struct_is_mentioned() {
     #[derive(Serialize)]

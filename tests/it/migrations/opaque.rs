@@ -1,4 +1,4 @@
-//! Leaves that are whole values: arrays, and what a mark makes one leaf.
+//! Leaves that are whole values: arrays, and values that a mark makes one leaf.
 
 use insta::assert_snapshot;
 use serde::de::DeserializeOwned;

@@ -1,5 +1,5 @@
-//! What was carried over is never called filled or dropped: random types, random changes of them,
-//! and an oracle that knows of each leaf what became of it.
+//! Leaves that were carried over are never reported as filled or dropped: random types, random changes of
+//! them, and an oracle that knows the fate of each leaf.
 //!
 //! Each field of the random type has a number, which no change takes from it. For example, the type
 //! `{ a: u16, b: f32 }`, whose fields are 1 and 2:
@@ -24,7 +24,7 @@ use treedef_testing::found::resolved;
 
 use super::schema::{Field, Id, Kind, Root, Schema, Val, Version};
 
-/// A change of a type. The index says of which field or struct.
+/// A change of a type. The index is the field or struct.
 #[derive(Clone, Debug)]
 enum Change {
     /// An alias, and perhaps a default.
@@ -35,7 +35,7 @@ enum Change {
     /// The fields from an index on are now in a struct that is flattened, or no more.
     Flatten(Index, Index),
     Drop(Index),
-    /// A new field with a default. Its number may be that of a leaf.
+    /// A new field with a default. It may have the number of a leaf.
     Add(Index, Kind, u32),
     /// A `#[serde(from)]` that puts a field into another struct.
     Move(Index, Index),
@@ -283,7 +283,7 @@ fn retype(schema: &mut Schema, kind: Kind) {
     }
 }
 
-/// What a leaf is, whatever its path: the fields and elements that lead to it inside of vectors.
+/// The identity of a leaf, with any path: the fields and elements that lead to it inside of vectors.
 type Mark = Vec<Id>;
 
 /// The leaves of a value: their marks, paths and kinds.
@@ -342,7 +342,7 @@ fn covers(paths: &[Path], leaf: &Path) -> bool {
     paths.iter().any(|path| loose(leaf).starts_with(&loose(path)))
 }
 
-/// Where a rename says that a leaf is now.
+/// The new path of a leaf after a rename.
 fn follow((from, to): &(Path, Path), leaf: &Path) -> Option<Vec<String>> {
     let below = loose(leaf).strip_prefix(&*loose(from))?.to_vec();
     Some(loose(to).into_iter().chain(below).collect())

@@ -1,4 +1,4 @@
-//! What a migration reads like, and as data.
+//! The text of a migration, and its data.
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ fn what_is_renamed_alike_is_one_line() {
         from.to_string().starts_with(".l[") && to.to_string() == expected
     });
     assert_eq!(moved.count(), 40);
-    // What went to two places has no new name.
+    // A leaf that went to two places has no new name.
     #[derive(Serialize)]
     struct Pair {
         x: Both,

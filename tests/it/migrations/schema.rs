@@ -9,7 +9,7 @@ use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Identifies a field across the versions of a type, whatever its name.
+/// Identifies a field across the versions of a type, with any name.
 pub(super) type Id = usize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum Schema {
     Some(Box<Schema>),
     /// A vector; its values in tests have two elements.
     Seq(Box<Schema>),
-    /// With `split`, the fields from there on are those of a second struct, and both are flattened.
+    /// With `split`, the fields from there on belong to a second struct, and both are flattened.
     Struct {
         fields: Vec<Field>,
         split: Option<usize>,
@@ -113,7 +113,7 @@ impl Serialize for Typed<'_> {
     }
 }
 
-/// The derive does what it does for users.
+/// The derive works as for users.
 #[derive(Serialize)]
 struct Flattened<'a> {
     #[serde(flatten)]
@@ -188,7 +188,7 @@ fn number<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Val,
 thread_local! {
     /// The parts that the next derived types read, the next last.
     static PARTS: RefCell<Vec<Vec<Field>>> = const { RefCell::new(Vec::new()) };
-    /// What the next [`Root`] reads and what that becomes.
+    /// The type that the next [`Root`] reads, and the type that it becomes.
     static ROOT: RefCell<Option<Version>> = const { RefCell::new(None) };
 }
 
@@ -315,7 +315,7 @@ fn names(fields: &[Field]) -> &'static [&'static str] {
     })
 }
 
-/// A version of a type: what it reads, and what a `#[serde(from)]` makes of that.
+/// A version of a type: the type that it reads, and the conversion by `#[serde(from)]`.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
     pub(super) read: Schema,

@@ -111,7 +111,7 @@ fn copy_lines(input: Input, to: &Output, format: Format, report: Report) -> Resu
         })
     })?;
     lines.warn(&name);
-    report(&name, (format, bytes), &[], to, report)
+    report_output(&name, (format, bytes), &[], to, report)
 }
 
 /// Counts the bytes that are written.
@@ -246,12 +246,12 @@ impl ConvertedDocument {
     pub(super) fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
         expect_kept(name, self.format, &self.lost, to)?;
         write_to(to.output.as_deref(), &self.bytes)?;
-        report(name, (self.format, self.bytes.len()), &self.lost, to, report)
+        report_output(name, (self.format, self.bytes.len()), &self.lost, to, report)
     }
 }
 
 /// Reports the output and the losses.
-fn report(
+fn report_output(
     name: &str,
     (format, bytes): (Format, usize),
     lost: &[Loss],

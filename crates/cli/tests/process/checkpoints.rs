@@ -254,7 +254,7 @@ fn metadata_and_tensors_of_gguf_are_compared() {
     let output = treedef(&["diff", &old, &new]).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.starts_with("~ metadata \"vocabulary\": 10 values, "), "{told}");
-    // A patch has only the metadata, and a message tells so.
+    // A patch has only the metadata, with a message.
     let old = recorded("quantised.gguf");
     let mut bytes = fs::read(&old).unwrap();
     let key = b"general.architecture";

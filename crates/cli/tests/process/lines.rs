@@ -282,8 +282,8 @@ fn lines_are_summarised_one_at_a_time() {
     assert_eq!((all.len(), &all[599]["line"]), (600, &600.into()));
 }
 
-/// Whatever lines hold, their conversion has it in the same order, and `show` and `fingerprint` say
-/// of the lines what they say of the sequence.
+/// The conversion of any lines has the same documents in the same order, and `show` and `fingerprint`
+/// print the same for the lines as for the sequence.
 #[test]
 fn converted_lines_are_the_same_documents() {
     let folder = Folder::new("copied");
@@ -314,7 +314,7 @@ fn converted_lines_are_the_same_documents() {
         assert_eq!(compact(&std::fs::read_to_string(&again).unwrap()), compact(&text));
         let told = |args: &[&str], path: &str| {
             let text = printed(&[args, &[path], &twice].concat());
-            // The first line says of lines alone how many documents there are.
+            // The first line has the number of documents, only for lines.
             let (first, rest) = text.split_once('\n').unwrap();
             let first = first.rsplit_once(", ").filter(|(_, count)| count.contains(" document"));
             format!("{}\n{rest}", first.map_or(text.lines().next().unwrap(), |it| it.0))
@@ -326,7 +326,7 @@ fn converted_lines_are_the_same_documents() {
     }
 }
 
-/// What cannot be read leaves the old file in its place.
+/// Input that cannot be read leaves the old file unchanged.
 #[test]
 fn a_conversion_that_fails_midway_writes_nothing() {
     let folder = Folder::new("midway");

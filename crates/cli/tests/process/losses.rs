@@ -1,10 +1,10 @@
-//! What another format does not hold is told, wherever it is.
+//! Losses of a conversion are reported at any path.
 
 use std::fs;
 
 use crate::{Folder, treedef};
 
-/// Converts bytes to another format, and returns what was told.
+/// Converts bytes to another format, and returns the messages.
 #[track_caller]
 fn told(name: &str, bytes: &[u8], to: &str) -> String {
     let folder = Folder::new(&format!("losses_{name}_{to}"));

@@ -106,7 +106,7 @@ fn zstd_is_read_through() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"a\": [1, 2]}\n");
 }
 
-/// All frames are read, frames that are to be skipped are, and damage is told.
+/// All frames are read, skippable frames are skipped, and damage is an error.
 #[test]
 fn all_frames_of_zstd_are_read() {
     let frame = |text: &str| {
@@ -130,7 +130,7 @@ fn all_frames_of_zstd_are_read() {
     assert!(error.contains("the checksum of a frame of zstd is another"), "{error}");
 }
 
-/// What is written is compressed as its name says.
+/// The output is compressed according to its name.
 #[test]
 fn outputs_are_compressed_as_they_are_named() {
     let folder = Folder::new("compressed");
@@ -161,7 +161,7 @@ fn a_tolerance_is_a_number_from_zero_on() {
     }
 }
 
-/// A folder that is removed with what is in it.
+/// A folder that is removed with its content.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -282,7 +282,7 @@ fn documents_of_yaml_stay_documents() {
     assert_eq!(printed(&["apply", &yaml, &patch]), all.replace("a: 2", "a: 7"));
 }
 
-/// Nor does what turns text round.
+/// Nor do characters that reverse text.
 #[test]
 fn what_a_terminal_obeys_does_not_reach_it() {
     let hostile = r#"{"a": "x\u009b31m\u202e\u001b[0m\ud834\udd73", "b\u2028": ["y"]}"#;
@@ -374,7 +374,7 @@ fn tags_of_cbor_are_passed_over() {
         assert_eq!(std::fs::read(&made).unwrap(), expected);
     };
     patched(r#"[6, {"a": true}]"#, b"\x82\xc1\x06\xc2\xc3\xa1\x61a\xc4\xf5", "");
-    // What has another index may be another thing.
+    // An element with another index may be a different one.
     patched(r#"[{"a": true}]"#, b"\x81\xa1\x61a\xf5", "not kept in cbor: tags of CBOR");
 }
 
@@ -394,7 +394,7 @@ fn a_patch_leads_from_the_old_document_to_the_new() {
     assert_eq!((again.status.code(), again.stdout), (Some(0), Vec::new()));
 }
 
-/// What the command prints, whether it fails or not.
+/// The output of the command, also if it fails.
 fn printed(args: &[&str]) -> String {
     String::from_utf8(treedef(args).output().unwrap().stdout).unwrap()
 }

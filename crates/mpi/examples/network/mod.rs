@@ -21,7 +21,7 @@ pub(crate) struct Neuron {
     pub(crate) out: f64,
 }
 
-/// What a step adds up over all samples, on all ranks.
+/// The sums of a step over all samples, on all ranks.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Step {
     pub(crate) gradient: Network,

@@ -8,7 +8,7 @@
 //! 3. The three forms differ only in what is in their pools, so [`Form::identity`] is one text, and
 //!    they are one row. [`Form::join`] puts the pools together: `seq 0-2 {"f64", "u64"}`, count 3.
 //!
-//! The rows have to be those of `Structures`, which has never more than one document in memory.
+//! The rows must equal the rows of `Structures`, which never has more than one document in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

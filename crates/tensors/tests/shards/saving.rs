@@ -88,7 +88,7 @@ fn a_writer_refuses_what_is_not_the_file() {
     assert_eq!(listed(&folder), ["a.safetensors"]);
 }
 
-/// A writer removes the leftovers of killed writers of its file, and a save of shards those of any file.
+/// A writer removes the leftovers of killed writers of its file. A save of shards removes all leftovers.
 #[test]
 fn what_killed_writers_left_is_removed() {
     let folder = Folder::new();
