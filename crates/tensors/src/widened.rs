@@ -98,7 +98,7 @@ pub fn narrowed(type_name: &str, numbers: impl IntoIterator<Item = f64>) -> Opti
 }
 
 impl Source<'_> {
-    /// The same tensors, with floats of at most 8 bits [`widened`](Stored::widened).
+    /// The same tensors, with floats of at most 8 bits [`widened`](StoredTensor::widened).
     ///
     /// ```
     /// use treedef_tensors::safetensors;
