@@ -11,6 +11,7 @@ use std::hash::{Hash, Hasher};
 
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
+use treedef::__private::OrBug;
 
 use crate::error::{Error, Origin, Result};
 use crate::mark::asking;
@@ -117,9 +118,7 @@ impl Reader {
     ) -> Error {
         let paths = match error.origin() {
             Origin::Other => return error,
-            _ => {
-                Replay::of::<T>(self, object, None).buffered.paths.unwrap_or_default().into_inner()
-            }
+            _ => Replay::of::<T>(self, object, None).buffered.paths.or_bug().into_inner(),
         };
         if paths.len() > MOST_VALUES {
             return error;

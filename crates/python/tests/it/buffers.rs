@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use treedef_python::{NdArray, Reader};
 
-use crate::{eval, python, run};
+use crate::{eval, python, reads, run};
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
@@ -64,23 +64,6 @@ struct FlatMap {
     rest: BTreeMap<String, Vec<f32>>,
 }
 
-fn read<T: DeserializeOwned + Debug>(
-    names: &Bound<'_, PyDict>,
-    reader: &Reader,
-    expression: &str,
-) -> String {
-    match reader.read::<T>(&eval(names, expression)) {
-        Ok(value) => format!("{value:?}"),
-        Err(error) => PyErr::from(error).to_string(),
-    }
-}
-
-macro_rules! table {
-    ($names:expr, $reader:expr; $($type:ty, $object:literal => $expected:expr;)*) => {
-        $(assert_eq!(read::<$type>($names, &$reader, $object), $expected, "{} as {}", $object, stringify!($type));)*
-    };
-}
-
 /// The rule is the same as elsewhere: an array has the numbers that the type has.
 #[test]
 fn numbers_are_not_converted() {
@@ -91,7 +74,7 @@ fn numbers_are_not_converted() {
             )
         };
         for _ in 0..2 {
-            table! { names, Reader::new();
+            reads! { names, Reader::new();
                 Tagged, "{'type': 'wide', 'w': np.ones((1, 2))}" => "Wide { w: [[1.0, 1.0]], b: None }";
                 Tagged, "{'type': 'wide', 'w': np.ones((1, 2), 'f4')}" => error("['w']", "f64", "float32[1, 2]");
                 Tagged, "{'type': 'wide', 'w': np.ones((1, 2), int)}" => error("['w']", "f64", "int64[1, 2]");
@@ -116,7 +99,7 @@ fn numbers_are_not_converted() {
                 FlatMap, "{'x': 1.0, 'a': np.ones(1, 'f4'), 'b': np.ones(2)}" => error("['b']", "f32", "float64[2]");
             }
         }
-        table! { names, Reader::new().convert_numbers(true);
+        reads! { names, Reader::new().convert_numbers(true);
             Tagged, "{'type': 'wide', 'w': np.ones((1, 2), 'f4')}" => "Wide { w: [[1.0, 1.0]], b: None }";
             FlatMap, "{'x': 1.0, 'a': np.ones(1)}" => "FlatMap { x: 1.0, rest: {\"a\": [1.0]} }";
         }
@@ -200,7 +183,7 @@ fn the_rule_is_that_of_other_places() {
 #[test]
 fn paths_are_whole() {
     python(|names| {
-        table! { names, Reader::new().name("p");
+        reads! { names, Reader::new().name("p");
             Tagged, "{'type': 'wide', 'w': [[1.0, 2.0], [1.0, 'a']]}" => "TypeError: p['w'][1][1]: expected f64, found string \"a\"";
             Tagged, "{'type': 'wide', 'w': 'a'}" => "TypeError: p['w']: expected a sequence, found string \"a\"";
             Tagged, "{'type': 'wide', 'w': [], 'b': 'x'}" => "TypeError: p['b']: expected f64, found string \"x\"";
@@ -229,7 +212,7 @@ fn arrays_of_many_dimensions() {
         let array = |shape: &str, data: &str| {
             format!("Array {{ a: NdArray {{ shape: {shape}, data: {data} }} }}")
         };
-        table! { names, Reader::new();
+        reads! { names, Reader::new();
             Tagged, "{'type': 'array', 'a': np.arange(4.0).reshape(2, 1, 2)}" => array("[2, 1, 2]", "[0.0, 1.0, 2.0, 3.0]");
             Tagged, "{'type': 'array', 'a': np.zeros((2, 0))}" => array("[2, 0]", "[]");
             Tagged, "{'type': 'array', 'a': [[1, 2.5]]}" => array("[1, 2]", "[1.0, 2.5]");

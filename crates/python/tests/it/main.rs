@@ -12,9 +12,12 @@ mod strict;
 mod table;
 
 use std::ffi::CString;
+use std::fmt::Debug;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::de::DeserializeOwned;
+use treedef_python::Reader;
 
 /// The names that the expressions of the tests may use.
 const SETUP: &str = "
@@ -167,3 +170,23 @@ fn eval<'py>(names: &Bound<'py, PyDict>, expression: &str) -> Bound<'py, PyAny> 
         .eval(&code, Some(names), None)
         .unwrap_or_else(|error| panic!("{expression}: {error}"))
 }
+
+/// An object as a value that prints itself, or the exception.
+fn read<T: DeserializeOwned + Debug>(
+    names: &Bound<'_, PyDict>,
+    reader: &Reader,
+    expression: &str,
+) -> String {
+    match reader.read::<T>(&eval(names, expression)) {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => PyErr::from(error).to_string(),
+    }
+}
+
+macro_rules! reads {
+    ($names:expr, $reader:expr; $($type:ty, $object:literal => $expected:expr;)*) => {
+        $(assert_eq!($crate::read::<$type>($names, &$reader, $object), $expected, "{} as {}", $object, stringify!($type));)*
+    };
+}
+
+pub(crate) use reads;

@@ -1,43 +1,23 @@
 //! Refused and accepted objects: numbers that do not fit, objects of another kind, and exceptions of objects.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 
 use half::{bf16, f16};
 use nalgebra::{DMatrix, Matrix3};
 use ndarray::{Array2, ArrayD};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use treedef_python::{NdArray, Reader, Unused};
 
-use crate::{eval, python, run};
-
-/// An object as a value, or the exception.
-fn read<T: DeserializeOwned + Debug>(
-    names: &Bound<'_, PyDict>,
-    reader: &Reader,
-    expression: &str,
-) -> String {
-    match reader.read::<T>(&eval(names, expression)) {
-        Ok(value) => format!("{value:?}"),
-        Err(error) => PyErr::from(error).to_string(),
-    }
-}
-
-macro_rules! table {
-    ($names:expr, $reader:expr; $($type:ty, $object:literal => $expected:expr;)*) => {
-        $(assert_eq!(read::<$type>($names, &$reader, $object), $expected, "{} as {}", $object, stringify!($type));)*
-    };
-}
+use crate::{eval, python, reads, run};
 
 const CONVERTS: &str = "(`Reader::convert_numbers` converts)";
 
 #[test]
 fn numbers_that_do_not_fit() {
     python(|names| {
-        table! { names, Reader::new();
+        reads! { names, Reader::new();
             f16, "65504.0" => "65504.0";
             f16, "1e6" => "ValueError: expected f16, found float 1000000.0, which is out of its range";
             f16, "-1e6" => "ValueError: expected f16, found float -1000000.0, which is out of its range";
@@ -64,7 +44,7 @@ fn numbers_that_are_converted() {
         let unfit = |expected: &str, found: &str| {
             format!("ValueError: expected {expected}, found {found}, which does not fit")
         };
-        table! { names, Reader::new().convert_numbers(true);
+        reads! { names, Reader::new().convert_numbers(true);
             Vec<f64>, "np.array([1, 0.1], 'f4')" => "[1.0, 0.10000000149011612]";
             Vec<f64>, "np.array([0.1], 'f2')" => "[0.0999755859375]";
             Vec<f64>, "np.array([1.5], ml_dtypes.bfloat16)" => "[1.5]";
@@ -101,7 +81,7 @@ fn kinds_and_hints() {
     }
 
     python(|names| {
-        table! { names, Reader::new();
+        reads! { names, Reader::new();
             Vec<f64>, "np.zeros(2, 'f4')" => format!("TypeError: expected f64[_], found float32[2] {CONVERTS}");
             Vec<f32>, "np.zeros(2)" => format!("TypeError: expected f32[_], found float64[2] {CONVERTS}");
             Vec<f64>, "np.zeros(2, int)" => format!("TypeError: expected f64[_], found int64[2] {CONVERTS}");
@@ -137,7 +117,7 @@ fn kinds_and_hints() {
 #[test]
 fn arrays_of_no_numbers() {
     python(|names| {
-        table! { names, Reader::new();
+        reads! { names, Reader::new();
             Vec<[f64; 3]>, "np.zeros((0, 3))" => "[]";
             Vec<[f64; 3]>, "np.zeros((0, 4))" => "ValueError: expected f64[_, 3], found float64[0, 4]";
             Vec<[f64; 3]>, "np.zeros(0)" => "ValueError: expected f64[_, 3], found float64[0]";
@@ -171,7 +151,7 @@ fn arrays_of_no_numbers() {
 fn lists_as_arrays() {
     python(|names| {
         let array = |shape: &str, data: &str| format!("NdArray {{ shape: {shape}, data: {data} }}");
-        table! { names, Reader::new();
+        reads! { names, Reader::new();
             NdArray<f64>, "[[1, 2.5], (True, 4)]" => array("[2, 2]", "[1.0, 2.5, 1.0, 4.0]");
             NdArray<f64>, "[1, 2]" => array("[2]", "[1.0, 2.0]");
             NdArray<f32>, "[0.1]" => array("[1]", "[0.1]");
@@ -219,7 +199,7 @@ fn keys_that_are_no_texts() {
 
     python(|names| {
         let point = "Point { x: 1.0, y: 2.0 }";
-        table! { names, Reader::new();
+        reads! { names, Reader::new();
             Point, "{'x': 1.0, 'y': 2.0, 3: 4}" => point;
             Point, "{0: 7.0, 1: 8.0, 'x': 1.0, 'y': 2.0}" => point;
             Point, "{'x': 1.0, 'y': 2.0, (1, 2): 4, None: 0, 2.5: 1, b'x': 3}" => point;
@@ -228,7 +208,7 @@ fn keys_that_are_no_texts() {
             Rest, "{'x': 1.0, 3: 4.0}" => "Rest { x: 1.0, rest: {3: 4.0} }";
             BTreeMap<String, u8>, "{'a': 1, 2: 3}" => "TypeError: [2]: expected str, found int 2";
         }
-        table! { names, Reader::new().unused(Unused::Error);
+        reads! { names, Reader::new().unused(Unused::Error);
             Point, "{'x': 1.0, 'y': 2.0, 3: 4}" => "KeyError: 'unused: [3]'";
         }
     });
@@ -274,7 +254,7 @@ class Constant:
 ",
         );
         let point = "Point { x: 1.0, y: 2.0 }";
-        table! { names, Reader::new();
+        reads! { names, Reader::new();
             Point, "Derived()" => point;
             Point, "Computed()" => point;
             Point, "Mixed()" => point;
