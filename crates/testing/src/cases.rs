@@ -2,10 +2,10 @@
 
 use proptest::test_runner::Config;
 
-/// The number of cases of a test times `TREEDEF_CASES`. CI sets it to 1; without it, a tenth is
+/// The number of cases of a test times `TREEDEF_CASES`. CI sets it to 1; without it, a twentieth is
 /// run.
 pub fn cases(all: u32) -> u32 {
-    let factor = std::env::var("TREEDEF_CASES").map_or(0.1, |text| {
+    let factor = std::env::var("TREEDEF_CASES").map_or(0.05, |text| {
         text.parse::<f64>().unwrap_or_else(|error| panic!("TREEDEF_CASES={text}: {error}"))
     });
     (f64::from(all) * factor).ceil() as u32 // a factor that is too large gives the most there are
