@@ -1,4 +1,4 @@
-//! The losses and gradients of several ranks. `.ci/run mpi` runs it.
+//! The losses and gradients of several ranks. `.ci/run models` runs it.
 
 #[path = "../../mpi/tests/it/launch.rs"]
 #[allow(dead_code, reason = "other tests look at how a job ends")]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::sync::{Mutex, PoisonError};
 
 use mpi::topology::SimpleCommunicator;
 
@@ -12,6 +13,9 @@ const TIMEOUT: &str = "60";
 /// Each rank writes into a file of its own: `mpirun` would mix their output in the middle of a
 /// line.
 const INTO_A_FILE: &str = r#"exec "$@" >"$0/$OMPI_COMM_WORLD_RANK" 2>&1"#;
+
+/// Held by the test whose ranks run: those of several tests would wait for each other's processors.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// How a job ended.
 #[derive(Debug)]
@@ -30,6 +34,7 @@ pub(crate) fn run(count: usize, test: &str, body: fn(&SimpleCommunicator)) -> Op
         body(&universe.world());
         return None;
     }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let (_, test) = test.split_once("::").expect("the path of a test starts with the crate");
     let outputs = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test.replace("::", "-"));
     let _ = fs::remove_dir_all(&outputs); // of an earlier run
