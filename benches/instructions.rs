@@ -71,6 +71,11 @@ const ROWS: &[(&str, &[&str])] = &[
     ("units", &["flatten"]),
     ("orders", &["flatten"]),
     ("flattened", &["flatten"]),
+    ("nested", &["flatten"]),
+    ("forms", &["flatten"]),
+    ("others", &["flatten"]),
+    ("ragged", &["flatten_as", "unflatten"]),
+    ("u128", &["flatten", "unflatten_leaves"]),
     ("small", OTHERS),
     ("net", OTHERS),
     ("people", OTHERS),
@@ -249,6 +254,21 @@ fn run(workload: &str, operation: &str) {
             let point = |i| Extended { x: 0.5, extra: extra(i) };
             varied(&(0..1_000).map(point).collect::<Vec<_>>(), operation);
         }
+        "nested" => {
+            let some = |i: usize| (i % 3 != 0).then(|| (i % 4 != 0).then_some(0.5));
+            varied(&(0..5_000).map(some).collect::<Vec<_>>(), operation);
+        }
+        "forms" => varied(&(0..4_000).map(perhaps).collect::<Vec<_>>(), operation),
+        // Maps of which no two have a key in common.
+        "others" => {
+            let map = |i| (0..5).map(|key| (format!("{i} {key}"), 0.5)).collect();
+            varied(&(0..1_000).map(map).collect::<Vec<BTreeMap<_, _>>>(), operation);
+        }
+        "ragged" => {
+            let list = |i: usize| vec![0.5; i * 7 % 11];
+            numeric(&(0..2_000).map(list).collect::<Vec<_>>(), operation);
+        }
+        "u128" => mixed(&(0..5_000).collect::<Vec<u128>>(), operation),
         _ => panic!("no workload {workload}"),
     }
 }
@@ -297,6 +317,12 @@ impl Serialize for Shuffled {
         rng.shuffle(&mut keys);
         serializer.collect_map(keys.map(|key| (key, 0.5)))
     }
+}
+
+/// Numbers of which some are there, in one of 20 ways.
+fn perhaps(i: usize) -> [Option<f64>; 6] {
+    let present = fastrand::Rng::with_seed(i as u64).u8(12..32);
+    [0, 1, 2, 3, 4, 5].map(|bit| (present >> bit & 1 == 1).then_some(0.5))
 }
 
 #[derive(Serialize)]

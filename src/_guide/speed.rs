@@ -211,7 +211,7 @@
 //!
 //! *Record into memory that is there.* A thread keeps the memory of its last recording. So what
 //! `flatten` allocates is its result, and little else. If an element of a sequence makes the same calls
-//! as one of the last 16 different elements, it is recorded as one word. The nodes of a long sequence
+//! as one of the last 32 different elements, it is recorded as one word. The nodes of a long sequence
 //! are made while it is walked, so that its words are never all in memory at once.
 //!
 //! *Pass state by value.* The position on the tape is passed from call to call and back, in a

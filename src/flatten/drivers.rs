@@ -1,4 +1,4 @@
-//! The two that take the calls of a value: the [follower](super::follower), which compares them with a script,
+//! The two handlers of serde's calls: the [follower](super::follower), which compares them with a script,
 //! and the [recorder](super::recorder), which writes them.
 //!
 //! The position says which of the two has the next call. It is passed by value from call to call. If it is an
@@ -15,7 +15,8 @@
 //! ```
 //!
 //! At the first difference, [`Drivers::diverge`] copies the words that were followed, and the recorder goes on. What
-//! was followed is not serialized again, and there is no way back to the script. Only a key, a static or an opaque
+//! was followed is not serialized again, and there is no way back to a script. (A value whose *first* word is another one may
+//! still follow the script of another structure: `Tape::expects_other`.) Only a key, a static or an opaque
 //! leaf is recorded while the value around it is followed: see [`captures`](super::captures). Its words are cut off before
 //! the next call, so the record is empty when a value diverges.
 

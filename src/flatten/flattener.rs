@@ -206,8 +206,8 @@ impl Flattener {
     /// Makes `None` a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of
     /// `Vec<f64>`.
     ///
-    /// A `Some` around a `None` or a unit stays a node, also with newtypes and marks between them, and so
-    /// does a `Some` directly around a `Some`. So nested options stay exact, also in serde's buffers.
+    /// A `Some` remains a node in two cases: around a `None` or a unit, whether or not newtypes and marks are between
+    /// them, and directly around another `Some`. So nested options stay exact, also in serde's buffers.
     /// Rules see the tree without the other `Some`s: a static is `3`, not `Some(3)`.
     ///
     /// ```
@@ -556,7 +556,7 @@ impl Flattener {
     /// # Errors
     ///
     /// Returns an error when the value has another structure, and lists the differences. A `Vec` is
-    /// empty then, and a slice is as before. Also when a slice has not one place for each leaf.
+    /// empty then, and a slice is as before. Also when the length of a slice differs from the number of leaves.
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
@@ -904,7 +904,7 @@ impl TreeDef {
     /// # Errors
     ///
     /// Returns an error when the value has another structure, and lists the differences. A `Vec` is
-    /// empty then, and a slice is as before. Also when a slice has not one place for each leaf.
+    /// empty then, and a slice is as before. Also when the length of a slice differs from the number of leaves.
     ///
     /// ```
     /// let (mut buffer, treedef) = treedef::flatten_as::<f64>(&vec![(1.0, 2.0), (3.0, 4.0)])?;

@@ -1,7 +1,7 @@
 //! Follows a script: compares the calls of a value with those that are expected, and writes nothing.
 //!
-//! As long as the value makes the same calls, only the position moves. A sequence has each of its elements once
-//! in the script, so who follows goes back. With the script of `vec![Some(1.0), Some(2.0), None]`:
+//! As long as the value makes the same calls, only the position moves. The script has
+//! each distinct element of a sequence once, so the follower jumps back to its first word. With the script of `vec![Some(1.0), Some(2.0), None]`:
 //!
 //! ```text
 //! script       0 Seq   1 Some   2 LEAVES, after 1   3 REPEAT 2   4 None   5 CLOSE

@@ -14,7 +14,7 @@ use crate::leaf::Scalar;
 use crate::model::{Content, Labels, Leaf, Limits, TreeDef, Value, Word};
 use crate::treedef::encoding::{SPARE, empty};
 
-use super::word::{self, MOST_COMPARED, MOST_SCRIPT_WORDS, Tag, same};
+use super::word::{self, MOST_COMPARED, Tag, same};
 
 /// Distinct keys and statics.
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl LabelStructures {
     /// Whether the structure of these words is worth it, and does not have numbers of labels, which belong to
     /// one walk.
     pub(super) fn takes(words: &[Word]) -> bool {
-        let is_small = words.len() <= MOST_SCRIPT_WORDS / MOST_COMPARED;
+        let is_small = words.len() <= 2 * MOST_COMPARED;
         is_small && !words.iter().any(|word| word.has_label())
     }
 

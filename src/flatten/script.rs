@@ -66,7 +66,7 @@ impl KnownStructure {
 /// The structures that a thread remembers.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Those that came twice, or once for `flatten_like`. The first is the one that was used last.
+    /// The structures that occurred twice, or once in `flatten_like`, the most recently used first.
     known: Vec<KnownStructure>,
     /// The hashes of the last ones that came once. Many never come again: those are not
     /// worth the copies.

@@ -10,7 +10,8 @@
 //!    [`drivers`](super::drivers) compare or write the word there.
 //! 3. A key, a static and a subtree that is a leaf are recorded apart: [`captures`](super::captures).
 //! 4. The nodes of a long sequence are made early, and its words are forgotten: [`recorder`](super::recorder).
-//! 5. After an error nothing is followed or recorded, and [`Accepts`] is zero. So it is before a label.
+//! 5. After an error nothing is followed or recorded, and [`Accepts`] is zero. It is also zero
+//!    while a key or a static is expected.
 //!
 //! # At an error
 //!
@@ -26,8 +27,9 @@
 //! ```
 //!
 //! The keys are in the tape and not in the error, because an implementation may return another error than the one
-//! it got. The labels stay, because the key of an entry is one. A `Serialize` implementation may ignore the error and go on. Then the next call is an error as well, because
-//! nothing is accepted any more, and the path leads to the compound that ignored it.
+//! it got. The labels stay, because the path may need the key of an entry, which is a label. A `Serialize` implementation
+//! may ignore the error and go on. Then the next call is an error as well, because nothing is accepted any more, and the
+//! path leads to the compound that ignored it.
 
 use std::{fmt, mem};
 
@@ -158,7 +160,7 @@ impl Tape {
         self.drivers.recorder.write(word)
     }
 
-    /// From the first word on, another structure than the last one may be expected.
+    /// At its first word, and only there, a walk may change to the script of another structure that the thread remembers.
     fn expects_other(&mut self, first: Word) -> bool {
         let Tape { drivers, memory, settings, .. } = self;
         // A label has a number of another script.

@@ -15,13 +15,13 @@ pub(super) const FIELD: Tag = 32;
 pub(super) const VARIANT: Tag = 33;
 /// The end of a compound that has any number of children.
 pub(super) const CLOSE: Tag = 34;
-/// Only counts leaves.
+/// Only counts the leaves since the word before, where no other word comes that could.
 pub(super) const LEAVES: Tag = 35;
-/// One leaf that is a subtree, and one that reads as `None`.
+/// An opaque leaf, and one whose value is `None` or a unit.
 pub(super) const OPAQUE: Tag = 36;
 pub(super) const OPAQUE_NOTHING: Tag = 37;
-/// The last element of the sequence comes `n` times in all. From here on the words have a
-/// number instead of a count of leaves.
+/// The last element of the sequence occurs `n` times in all. Words with a tag from here on have a number instead of a
+/// count of leaves.
 pub(super) const REPEAT: Tag = 48;
 /// The key of the next entry, by its number among the labels.
 pub(super) const KEY: Tag = 49;
@@ -34,10 +34,16 @@ pub(super) const BACK_REFERENCE: Tag = 51;
 pub(super) const MOST_SCRIPT_WORDS: usize = 1_024;
 
 /// How far back a walk looks for an equal element, key list or key structure. Also: after this many new keys in a
-/// row, it stops looking keys up until the next map begins. The people of `benches/instructions`, of
-/// whom 16 are different, take 1.6 times as long if each is recorded, and lists of documents 1.3 times if each map
-/// is sorted. For documents that all differ, the search takes 1 %.
-pub(super) const MOST_COMPARED: usize = 16;
+/// row, it stops looking keys up until the next map begins. Instructions a leaf of elements that have one of so many
+/// forms at random, and of documents that all differ:
+///
+/// ```text
+///       4 forms   12    20      40      `people` (16)   `docs`
+///  8    454       901   1,017   1,093   956             783
+/// 16    454       415     723   1,058   652             778
+/// 32    454       415     517     650   652             781
+/// ```
+pub(super) const MOST_COMPARED: usize = 32;
 
 /// A set of kinds of scalars, a bit for each.
 pub(super) type KindSet = u32;
@@ -159,7 +165,7 @@ impl Hash for Word {
 /// node maker must remember at least those that the recorder remembers: both add one at the same events.
 pub(super) struct Forms<T>(Vec<T>);
 
-/// Those of an open sequence: the first one, and how many came.
+/// The forms of one open sequence: the index of the first, and their number.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SeqForms {
     first: usize,
@@ -208,7 +214,7 @@ impl<T> Forms<T> {
     }
 }
 
-/// A number that is mostly another one for other words.
+/// A hash of the words.
 pub(super) fn hash_of(words: &[Word]) -> u64 {
     let mut hash = 0u64;
     for word in words {
