@@ -96,9 +96,3 @@ impl Captures {
         }
     }
 }
-
-impl Capture {
-    pub(super) fn is_key(&self) -> bool {
-        self.role == Role::Key
-    }
-}

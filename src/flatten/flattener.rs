@@ -23,7 +23,8 @@ use super::apply::{RuledTree, apply};
 use super::marks::Objects;
 use super::rules::{ArrayHint, ArrayMeaning, ArrayRule, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
-use super::walk::{Request, ValueWalk};
+use super::tape::Settings;
+use super::walk::ValueWalk;
 use super::word::ALL_KINDS;
 
 /// Flattens any `Serialize` value into its leaves and its treedef.
@@ -597,8 +598,9 @@ impl Flattener {
         };
         let options = treedef.encoding.options;
         if self.arrays.is_none() && self.node_rules().is_none() {
-            let task = Request { limits: treedef.limits, options, ..self.task(leaves) };
-            let mut walk = ValueWalk::begin(task, Some((treedef, self.ignore_statics)));
+            let settings = Settings { limits: treedef.limits, options, ..self.settings() };
+            let like = Some((treedef, self.ignore_statics));
+            let mut walk = ValueWalk::begin(leaves, settings, like);
             let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
             let walked = walk.finish_like(end, treedef, |found| self.expect_same(treedef, found));
             *sink = walked.map_err(|error| perhaps_of_rules(treedef, error))?;
@@ -686,23 +688,22 @@ impl Flattener {
 
     /// Returns the structure, the leaves, and for each rule whether it applied.
     fn walk_any<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<RuledTree> {
-        let (request, to) = self.begin(sink);
-        let mut walk = ValueWalk::begin(request, None);
+        let (mut walk, to) = self.begin(sink);
         let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
         self.end(walk.finish(end), to)
     }
 
     /// A walk, and where its leaves go then: rules choose leaves of the finished tree.
-    fn begin(&self, sink: Sink) -> (Request, Sink) {
+    fn begin(&self, sink: Sink) -> (ValueWalk, Sink) {
+        let mut settings = self.settings();
         if self.node_rules().is_none() {
-            return (self.task(sink), Sink::Counted(0));
+            return (ValueWalk::begin(sink, settings, None), Sink::Counted(0));
         }
-        let objects = match self.objects {
-            Objects::None => Objects::None,
-            _ => Objects::AmongLeaves,
-        };
-        let all = self.task(Sink::Leaves(Vec::new()));
-        (Request { takes: ALL_KINDS, objects, ..all }, sink)
+        settings.takes = ALL_KINDS;
+        if self.objects != Objects::None {
+            settings.objects = Objects::AmongLeaves;
+        }
+        (ValueWalk::begin(Sink::Leaves(Vec::new()), settings, None), sink)
     }
 
     fn end(&self, walked: Result<(TreeDef, Sink)>, to: Sink) -> Result<RuledTree> {
@@ -718,15 +719,15 @@ impl Flattener {
         self.rules.as_deref().filter(|rules| rules.need_nodes())
     }
 
-    /// A walk with the options of this flattener.
-    fn task(&self, leaves: Sink) -> Request {
+    /// The settings of a walk with the options of this flattener.
+    fn settings(&self) -> Settings {
         let by_kind = self.rules.as_ref().filter(|rules| !rules.need_nodes());
-        Request {
+        Settings {
             takes: by_kind.map_or(ALL_KINDS, |rules| rules.leaf_kinds()),
             predicts: !self.serialize_once && self.objects == Objects::None,
             objects: self.objects,
             refuses_objects: self.refuses_objects,
-            ..Request::new(leaves, self.options, self.limits)
+            ..Settings::new(self.options, self.limits)
         }
     }
 

@@ -132,14 +132,7 @@ impl Follower {
         seq.last = (seq.start, at);
         let behind = seq.shared();
         match words.get(behind) {
-            Some(word) if word.tag() == word::REPEAT => {
-                seq.count += 1; // at most the elements
-                if seq.count < word.number() {
-                    return seq.start;
-                }
-                seq.count = 0;
-                seq.begin(behind + 1, words) // it is in range
-            }
+            Some(word) if word.tag() == word::REPEAT => self.elements(at, 1),
             _ => seq.begin(behind, words),
         }
     }

@@ -15,8 +15,8 @@ use crate::model::{Leaf, Limits, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::type_names;
 
-use super::tape::Tape;
-use super::walk::{Request, ValueWalk};
+use super::tape::{Settings, Tape};
+use super::walk::ValueWalk;
 
 /// Reads a document of a self-describing format into a tree, within limits.
 ///
@@ -66,7 +66,7 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Tree<Leaf>, D::Error> {
         let leaves = Sink::Leaves(Vec::new());
         let mut walk =
-            ValueWalk::begin(Request::new(leaves, Options::default(), self.limits), None);
+            ValueWalk::begin(leaves, Settings::new(Options::default(), self.limits), None);
         match (Reader { tape: &mut walk.tape, at: 0, place: DocumentPlace::Root })
             .deserialize(document)
         {

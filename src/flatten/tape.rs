@@ -50,7 +50,7 @@ use super::marks::{Objects, Role, captured_object, object_leaf, put_leaf, wrong_
 use super::nodes::is_nothing;
 use super::recorder::CapturedValue;
 use super::script::Memory;
-use super::word::{self, ALL_KINDS, Tag, bit};
+use super::word::{self, ALL_KINDS, KindSet, Tag, bit};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
@@ -74,12 +74,22 @@ pub(super) struct Tape {
 pub(super) struct Settings {
     pub(super) options: Options,
     pub(super) limits: Limits,
+    /// The kinds of scalars that are leaves. The others become static.
+    pub(super) takes: KindSet,
     pub(super) objects: Objects,
+    /// An object is an error, also one that is a scalar.
     pub(super) refuses_objects: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
     /// The words are stored if the value is like a treedef.
     pub(super) is_like: bool,
+}
+
+impl Settings {
+    /// A walk without rules.
+    pub(super) fn new(options: Options, limits: Limits) -> Self {
+        Settings { options, limits, takes: ALL_KINDS, predicts: true, ..Settings::default() }
+    }
 }
 
 /// The known part of the path of the first error.
@@ -287,7 +297,7 @@ impl Tape {
 
     /// An absent value.
     pub(super) fn none(&mut self, at: usize) -> Result<usize> {
-        let is_leaf = self.settings.options.none_is_leaf && !self.is_capturing();
+        let is_leaf = self.settings.options.none_is_leaf && !self.captures.is_inside();
         if is_leaf
             && self.captures.next_label.is_none()
             && self.failure.is_none()
@@ -446,7 +456,7 @@ impl Tape {
         if progress.has_retry() && !self.rows.agrees(&self.drivers, at, is_leaf, progress) {
             return None;
         }
-        if !self.settings.predicts || self.is_capturing() || self.failure.is_some() {
+        if !self.settings.predicts || self.captures.is_inside() || self.failure.is_some() {
             progress.never_pays();
             return None;
         }
@@ -548,7 +558,8 @@ impl Tape {
             return self.open_object(at);
         }
         // Inside a captured value, a mark changes nothing.
-        if self.is_capturing() || self.captures.next_label.is_some() || self.failure.is_some() {
+        if self.captures.is_inside() || self.captures.next_label.is_some() || self.failure.is_some()
+        {
             return self.descend(at);
         }
         if role == Role::Static {
@@ -576,7 +587,7 @@ impl Tape {
         match (mark, self.captures.open.last()) {
             // Its own mark captures it: a mark inside of it would accept fewer levels.
             (Some(_), Some(capture))
-                if !capture.is_key() && capture.accepts.levels == self.accepts.levels =>
+                if capture.role != Role::Key && capture.accepts.levels == self.accepts.levels =>
             {
                 self.end_capture(at)
             }
@@ -599,7 +610,7 @@ impl Tape {
             expect_scalar(self.settings.refuses_objects);
             return Ok(at);
         }
-        if self.is_capturing() || self.captures.next_label.is_some() {
+        if self.captures.is_inside() || self.captures.next_label.is_some() {
             return Err(captured_object());
         }
         self.accepts.leaves = bit(LeafKind::F64);
@@ -620,11 +631,6 @@ impl Tape {
             let object = leaves.pop().map(object_leaf); // the number came
             leaves.extend(object);
         }
-    }
-
-    /// Whether the current value is part of one that is capture.
-    pub(super) fn is_capturing(&self) -> bool {
-        self.captures.is_inside()
     }
 
     /// Takes the complete value off the tape, and puts it in its place. Returns the position behind

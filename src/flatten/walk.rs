@@ -30,7 +30,6 @@ use super::marks::Objects;
 use super::nodes::NewStructure;
 use super::script::KnownStructure;
 use super::tape::{Settings, Tape};
-use super::word::{ALL_KINDS, KindSet};
 
 thread_local! {
     /// The tape of the last walk: its memory, and the structures that it met.
@@ -40,35 +39,6 @@ thread_local! {
 /// The maximum number of leaves that are expected because the last value had as many. Without this, the 28 numbers
 /// of `small` in `benches/instructions` take 1.3 times as long.
 const MOST_EXPECTED: usize = 64;
-
-/// The task of a walk.
-pub(super) struct Request {
-    pub(super) leaves: Sink,
-    /// The kinds of scalars that are leaves. The others become static.
-    pub(super) takes: KindSet,
-    pub(super) options: Options,
-    pub(super) limits: Limits,
-    /// Elements of sequences may be serialized twice.
-    pub(super) predicts: bool,
-    pub(super) objects: Objects,
-    /// An object is an error, also one that is a scalar.
-    pub(super) refuses_objects: bool,
-}
-
-impl Request {
-    /// A walk without rules.
-    pub(super) fn new(leaves: Sink, options: Options, limits: Limits) -> Self {
-        Request {
-            leaves,
-            takes: ALL_KINDS,
-            options,
-            limits,
-            predicts: true,
-            objects: Objects::None,
-            refuses_objects: false,
-        }
-    }
-}
 
 /// The structure of a value.
 enum WalkEnd {
@@ -87,17 +57,17 @@ pub(super) struct ValueWalk {
 impl ValueWalk {
     /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else the one
     /// that the thread met last among those that came twice.
-    pub(super) fn begin(request: Request, like: Option<(&TreeDef, bool)>) -> Self {
+    pub(super) fn begin(leaves: Sink, settings: Settings, like: Option<(&TreeDef, bool)>) -> Self {
         let mut walk = ValueWalk::spared();
-        walk.prepare(request, like);
+        walk.prepare(leaves, settings, like);
         walk
     }
 
     /// Begins the walk of a value whose root is captured.
     pub(super) fn begin_captured() -> Self {
         let mut walk = ValueWalk::spared();
-        let request = Request::new(Sink::default(), Options::default(), Limits::default());
-        walk.prepare(Request { predicts: false, ..request }, None);
+        let settings = Settings::new(Options::default(), Limits::default());
+        walk.prepare(Sink::default(), Settings { predicts: false, ..settings }, None);
         walk.tape.drivers.install(None);
         walk.tape.capture_root();
         walk
@@ -108,18 +78,16 @@ impl ValueWalk {
         ValueWalk { tape: SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default() }
     }
 
-    fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
-        let Request { leaves, takes, options, limits, predicts, objects, refuses_objects } =
-            request;
-        let takes = if objects == Objects::AmongStatics { 0 } else { takes };
+    fn prepare(&mut self, leaves: Sink, settings: Settings, like: Option<(&TreeDef, bool)>) {
         let tape = &mut *self.tape;
-        tape.leaves = leaves;
+        let Settings { options, limits, objects, predicts, .. } = settings;
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
-        let is_like = like.is_some();
-        tape.settings = Settings { options, limits, objects, refuses_objects, predicts, is_like };
+        tape.settings = Settings { predicts, is_like: like.is_some(), ..settings };
         tape.drivers.recorder.labels.structures.retain(limits);
+        let takes = if objects == Objects::AmongStatics { 0 } else { settings.takes };
         tape.accepts = Accepts { leaves: takes, levels: call_stack::deepest(limits) };
+        tape.leaves = leaves;
         if like.is_none() {
             tape.leaves.reserve(tape.memory.leaves);
         }

@@ -7,6 +7,9 @@ use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::LeafKind;
 
+/// The most leaves of a struct or a tuple that is walked and rebuilt as plain data.
+pub(crate) const MOST_PLAIN_LEAVES: usize = 64;
+
 /// Whether leaves of a kind fit into 64 bits.
 pub(crate) fn is_number(kind: LeafKind) -> bool {
     kind.size().is_some_and(|bytes| bytes <= 8)

@@ -7,12 +7,12 @@
 use std::cell::Cell;
 
 use crate::error::{Matched, Mismatch};
+use crate::leaf::bits::MOST_PLAIN_LEAVES;
 use crate::model::{Labels, Leaf, Node, NodeData, NodeKind};
 use crate::treedef::node_ref::is_name;
 
-/// The most leaves and compounds of a layout.
-const MOST_LEAVES: usize = 64;
-const MOST_COMPOUNDS: usize = 16;
+/// The most compounds of a layout.
+const MOST_COMPOUNDS: usize = MOST_PLAIN_LEAVES / 4;
 
 /// The compounds of a node and its subtree in pre-order, and the leaves between them.
 pub(super) struct Layout {
@@ -30,7 +30,7 @@ struct Compound {
     data: usize,
 }
 
-/// The code of a compound which comes after `leaves` leaves, at most [`MOST_LEAVES`], since the one
+/// The code of a compound which comes after `leaves` leaves, at most [`MOST_PLAIN_LEAVES`], since the one
 /// before.
 #[inline(always)]
 fn code(kind: NodeKind, children: usize, leaves: usize) -> u64 {
@@ -42,7 +42,7 @@ impl Layout {
     /// The layout of the first node with its subtree, if it has one.
     fn of(nodes: &[Node]) -> Option<Self> {
         let leaves =
-            nodes.first().map(|node| node.leaves).filter(|leaves| *leaves <= MOST_LEAVES)?;
+            nodes.first().map(|node| node.leaves).filter(|leaves| *leaves <= MOST_PLAIN_LEAVES)?;
         let compounds = [Compound::default(); MOST_COMPOUNDS];
         let mut layout = Layout { compounds, num_compounds: 0, leaves, last_leaves: 0 };
         layout.add(nodes)?;
@@ -155,7 +155,7 @@ impl<'w, 'n, W> LayoutSteps<'w, 'n, W> {
     /// Passes a leaf.
     #[inline(always)]
     pub(super) fn leaf(&mut self) -> Matched<()> {
-        if self.leaves >= MOST_LEAVES {
+        if self.leaves >= MOST_PLAIN_LEAVES {
             return Err(Mismatch);
         }
         self.leaves += 1;

@@ -18,26 +18,21 @@ use serde::Serialize;
 
 use crate::bug::OrBug;
 use crate::error::{ElementMismatch, Error, Result};
-use crate::leaf::bits::{Bits, is_number, scalar};
+use crate::leaf::bits::{Bits, MOST_PLAIN_LEAVES, is_number, scalar};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, NodeKind, Word};
+use crate::treedef::encoding::SPARE;
 
 use super::super::drivers::{Drivers, Span, is_recorded};
-use super::super::word::{self, ALL_KINDS, KindSet, bit};
+use super::super::word::{self, ALL_KINDS, KindSet, MOST_COMPARED, bit};
 use super::element::{
-    ElementPosition, ExpectedElement, MOST_LEAVES, MOST_NUMBERS, MOST_WORDS, NumberBlock,
-    RowBuffers, RowForm, SeenPart,
+    ElementPosition, ExpectedElement, MOST_NUMBERS, NumberBlock, RowBuffers, RowForm, SeenPart,
 };
 
-/// The minimum number of elements for which a row is tried, and of lone numbers.
+/// The minimum number of elements for which a row is tried, and of lone numbers. If rows are tried for four numbers,
+/// vectors of 8 take 71 instructions a leaf and not 41.
 pub(in crate::flatten) const FEW: usize = 4;
 const FEW_NUMBERS: usize = 12;
-
-/// The number of new forms that do not count as wrong.
-const FREE: usize = 12;
-
-/// The most leaves for which a row makes room at once.
-const MOST_ROOM: usize = 8_192;
 
 /// Whether a row may be worth a try in a sequence of at most `most` elements.
 #[cfg_attr(not(debug_assertions), inline)]
@@ -68,7 +63,7 @@ pub(in crate::flatten) struct Progress {
     /// How many elements were as expected, and how often one was not.
     pub(in crate::flatten) hits: usize,
     misses: usize,
-    /// How many elements were of a new form.
+    /// How many elements were of a new form. As many as are remembered do not count as misses.
     new: usize,
     /// The outcome of the last row, until it is taken.
     outcome: Option<Outcome>,
@@ -136,7 +131,7 @@ impl Progress {
     fn take(&mut self) -> Option<Outcome> {
         let outcome = self.outcome.take()?;
         self.hits += outcome.done; // at most the elements so far
-        if outcome.like.is_some() && self.new < FREE {
+        if outcome.like.is_some() && self.new < MOST_COMPARED {
             self.new += 1;
         } else {
             self.misses += usize::from(outcome.different.is_some());
@@ -336,7 +331,7 @@ impl Rows {
             return None;
         };
         if let Some(most) = most {
-            leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(MOST_ROOM));
+            leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(SPARE));
         }
         let RowBuffers { cells, block, forms } = buffers;
         let like = ExpectedElement { end, kind: LeafKind::None, takes, compact, cells };
@@ -349,7 +344,7 @@ impl Rows {
     fn numbers<'r>(&'r mut self, seq: SeqState<'r>, progress: &'r mut Progress) -> Option<Row<'r>> {
         let SeqState { leaves, drivers, compact, takes, most, .. } = seq;
         if let Some(most) = most {
-            leaves.reserve(most.min(MOST_ROOM));
+            leaves.reserve(most.min(SPARE)); // a size may be wrong
         }
         let takes = takes & kinds_of_row(leaves);
         let kind = next_kind(leaves, self.last_kind.take())
@@ -457,7 +452,9 @@ fn end_of(first: usize, words: &[Word]) -> Option<ElementPosition> {
         word::LEAVES => (before.len(), last.leaves()),
         _ => (words.len(), 0),
     };
-    let may = words.len() <= MOST_WORDS && leaves <= MOST_LEAVES && words.iter().all(is_fixed);
+    let may = words.len() <= 2 * MOST_PLAIN_LEAVES
+        && leaves <= MOST_PLAIN_LEAVES
+        && words.iter().all(is_fixed);
     may.then(|| ElementPosition::end(first + len, leaves, pending))
 }
 
