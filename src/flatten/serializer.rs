@@ -446,7 +446,7 @@ impl<'t> Serializer for Writer<'t> {
                     Err(error) => return Err(error),
                 };
                 let most = items.size_hint().1;
-                if !progress.may_pay(is_leaf, most) {
+                if !progress.may_pay(most) {
                     break;
                 }
                 let before = progress.hits;

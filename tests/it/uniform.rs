@@ -40,7 +40,7 @@ fn hashed_bytes(treedef: &TreeDef) -> u64 {
 #[test]
 fn a_million_points_take_under_a_kibibyte() {
     let points = vec![POINT; 1_000_000];
-    structure(&points[..8]).unwrap(); // leaves room for nodes and a row to the thread
+    structure(&points[..20]).unwrap(); // leaves room for nodes and a row to the thread
     let mut treedef = None;
     let held = measure(|| treedef = Some(structure(&points).unwrap()));
     let treedef = treedef.unwrap();
