@@ -255,7 +255,8 @@ fn run(workload: &str, operation: &str) {
             varied(&(0..1_000).map(point).collect::<Vec<_>>(), operation);
         }
         "nested" => {
-            let some = |i: usize| (i % 3 != 0).then(|| (i % 4 != 0).then_some(0.5));
+            let some =
+                |i: usize| (!i.is_multiple_of(3)).then(|| (!i.is_multiple_of(4)).then_some(0.5));
             varied(&(0..5_000).map(some).collect::<Vec<_>>(), operation);
         }
         "forms" => varied(&(0..4_000).map(perhaps).collect::<Vec<_>>(), operation),
