@@ -419,6 +419,9 @@ fn errors_of_a_pattern_say_what_was_expected() {
     assert_snapshot!(error::<Pattern>("[5:2].w"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[5:2].w` at byte 0");
     assert_snapshot!(error::<Pattern>("[-1:]"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[-1:]` at byte 0");
     assert_snapshot!(error::<Pattern>("[1:2"), @"expected an index, `*`, or a range from a lower to a higher index: `[2:5]`, `[2:]` or `[:5]`, found `[1:2` at byte 0 (did you mean `[1:2]`?)");
+    assert_snapshot!(error::<Pattern>("[layers"), @"expected `]`, found the end at byte 7 (did you mean `[layers]`?)");
+    assert!(error::<Pattern>("['layers'][0].w").ends_with(r#"(did you mean `["layers"][0].w`?)"#));
+    assert!(error::<Pattern>("layers[0.w").ends_with("(did you mean `layers[0].w`?)"));
     assert_snapshot!(error::<Pattern>(".{}"), @"expected a name, as in `.{w,bias}`, found `}` at byte 2");
     assert_snapshot!(error::<Pattern>("a,b"), @"expected several names in braces: `.{q_proj,v_proj}`, found `,b` at byte 1");
     assert_snapshot!(error::<Pattern>(".{a"), @"expected whole names in the braces, with commas: `.{q_proj,v_proj}`, found the end at byte 3");
