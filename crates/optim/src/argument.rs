@@ -22,6 +22,11 @@ pub(crate) fn expect_limit(limit: f64) -> Result<()> {
     expect("a limit above 0", limit, limit > 0.0)
 }
 
+/// Checks the radius of a ball or the sum of a simplex.
+pub(crate) fn expect_size(what: &str, size: f64) -> Result<()> {
+    expect(format_args!("{what} above 0"), size, size > 0.0 && size.is_finite())
+}
+
 /// Checks the weight of a new value in an average.
 pub(crate) fn expect_step_size(step_size: f64) -> Result<()> {
     expect("a step size from 0 to 1", step_size, (0.0..=1.0).contains(&step_size))

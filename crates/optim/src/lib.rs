@@ -26,6 +26,8 @@ mod parameters;
 pub mod tree;
 pub mod finite;
 pub mod batch;
+#[cfg(feature = "num-dual")]
+pub mod losses;
 #[cfg(feature = "candle")]
 pub mod candle;
 
@@ -42,8 +44,8 @@ pub use crate::{
     migration::StateMigration,
     optimise::Optimiser,
     optimisers::{
-        AdaBelief, AdaGrad, Adam, AdamW, Lion, RAdam, RmsProp, Sgd, adabelief, adagrad, adam,
-        adamw, lion, radam, rmsprop, sgd,
+        AdaBelief, AdaFactor, AdaGrad, Adam, AdamW, Lamb, Lion, RAdam, RmsProp, Sgd, adabelief,
+        adafactor, adagrad, adam, adamw, lamb, lion, radam, rmsprop, sgd,
     },
     parameters::{Covariance, Dims, Error as ParametersError, Jacobian, Parameters, Report, Row},
     state::State,

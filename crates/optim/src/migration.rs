@@ -204,8 +204,15 @@ fn parts<'s, L>(slots: &'s mut Slots<L>, mut holds: Vec<bool>, found: &mut Vec<P
 }
 
 /// The transforms that neither count nor remember anything.
-const FORGETFUL: [&str; 6] =
-    ["check_finite", "clip", "clip_by_global_norm", "scale", "set_to_zero", "weight_decay"];
+const FORGETFUL: [&str; 7] = [
+    "check_finite",
+    "clip",
+    "clip_by_global_norm",
+    "project",
+    "scale",
+    "set_to_zero",
+    "weight_decay",
+];
 
 /// The parts that move from an old state into a new one.
 struct Moving<'s, L> {

@@ -22,8 +22,8 @@ pub trait Number:
     /// 1, −1 or 0, and NaN for NaN.
     fn sign(self) -> Self;
 
-    /// The nearest number between −`limit` and `limit`, and NaN for NaN.
-    fn clip(self, limit: f64) -> Self;
+    /// The nearest number between two others, and NaN for NaN.
+    fn clamp(self, lower: f64, upper: f64) -> Self;
 }
 
 macro_rules! number {
@@ -62,12 +62,12 @@ macro_rules! number {
             }
 
             #[inline(always)]
-            fn clip(self, limit: f64) -> Self {
-                let limit = limit as $type;
-                if self > limit {
-                    limit
-                } else if self < -limit {
-                    -limit
+            fn clamp(self, lower: f64, upper: f64) -> Self {
+                let (lower, upper) = (lower as $type, upper as $type);
+                if self > upper {
+                    upper
+                } else if self < lower {
+                    lower
                 } else {
                     self
                 }
@@ -137,5 +137,16 @@ impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Descend<Q> {
     fn run<X: Number>(&self, parameter: X, slots: [X; S], [gradient]: [X; 1]) -> (X, [X; S]) {
         let (update, slots) = self.0.next(gradient, parameter.clone(), slots);
         (parameter + update, slots)
+    }
+}
+
+/// Adds a multiple of the other number.
+#[derive(Clone, Copy)]
+pub(crate) struct AddScaled(pub(crate) f64);
+
+impl Kernel<0, 1> for AddScaled {
+    #[inline(always)]
+    fn run<X: Number>(&self, first: X, []: [X; 0], [second]: [X; 1]) -> (X, [X; 0]) {
+        (first + second.times(self.0), [])
     }
 }

@@ -6,11 +6,13 @@ use treedef::Tree;
 
 use crate::error::Result;
 use crate::leaf::Trainable;
-use crate::optimisers::{AdaBelief, AdaGrad, Adam, AdamW, Lion, RAdam, RmsProp, Sgd};
+use crate::optimisers::{
+    AdaBelief, AdaFactor, AdaGrad, Adam, AdamW, Lamb, Lion, RAdam, RmsProp, Sgd,
+};
 use crate::state::State;
 use crate::transform::{
-    Accumulate, Chain, CheckFinite, Clip, ClipByGlobalNorm, Ema, Frozen, Mask, Only, Partition,
-    Scale, ScaleBySchedule, SetToZero, Transform, WeightDecay,
+    Accumulate, ApplyIfFinite, Chain, CheckFinite, Clip, ClipByGlobalNorm, Ema, Frozen, Lookahead,
+    Mask, Only, Partition, Project, Scale, ScaleBySchedule, SetToZero, Transform, WeightDecay,
 };
 
 /// The interface of optimisers. All transforms of this crate are optimisers; to use your own transform, put
@@ -40,6 +42,33 @@ use crate::transform::{
 /// assert_eq!(line.name, "fit");
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
+///
+/// # Settings that change
+///
+/// An optimiser is only its settings; its memory is in the state, which fits all of them. So a setting that changes in a training,
+/// as with optax's `inject_hyperparams`, is another optimiser in each step. A rate may also be a
+/// [schedule](crate::schedules).
+///
+/// ```
+/// use treedef_optim::schedules::linear;
+/// use treedef_optim::{Optimiser, sgd};
+///
+/// let momentum = linear(0.5, 0.9, 100);
+/// let optimiser = |count: u64| sgd(0.1).momentum(momentum.at(count));
+/// let (mut model, mut state) = (1.0, optimiser(0).init::<f64, _>(&1.0)?);
+/// for _ in 0..3 {
+///     let gradient = 2.0 * model;
+///     model = optimiser(state.count()).step(model, gradient, &mut state)?;
+/// }
+/// assert!(model < 0.4);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+///
+/// What you set by hand, such as a rate that you halve when a loss stagnates, is yours to save: a field beside the state. A setting
+/// with a memory of its own, such as a momentum where there was none, is another optimiser: see
+/// [`State::migrate`](crate::State::migrate).
+///
+/// # Functions that return an optimiser
 ///
 /// A function that returns an optimiser returns both traits, or a box if it chooses among several:
 ///
@@ -94,7 +123,36 @@ pub trait Optimiser {
         State::of(self, model)
     }
 
-    /// The model after a step. Leaves that share their numbers, such as `Arc<[f32]>`, are changed
+    /// The model after a step, which replaces the old one: `model = optimiser.step(model, gradients, &mut state)?`. If `model =` is
+    /// missing, the compiler refuses the next use of `model`. Only if the type is `Copy` it does not, and the model would not be
+    /// trained; no attribute of this function can tell, because `?` takes the `Result` away. The lint `unused_results` of the
+    /// compiler does:
+    ///
+    /// ```
+    /// #![deny(unused_results)]
+    /// use treedef_optim::{Optimiser, sgd};
+    ///
+    /// let mut model = [1.0, 2.0];
+    /// let mut state = sgd(0.5).init::<f64, _>(&model)?;
+    /// model = sgd(0.5).step(model, [1.0, 1.0], &mut state)?;
+    /// assert_eq!(model, [0.5, 1.5]);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    ///
+    /// ```compile_fail
+    /// #![deny(unused_results)]
+    /// use treedef_optim::{Optimiser, sgd};
+    ///
+    /// let mut model = [1.0, 2.0];
+    /// let mut state = sgd(0.5).init::<f64, _>(&model)?;
+    /// sgd(0.5).step(model, [1.0, 1.0], &mut state)?;
+    /// assert_eq!(model, [1.0, 2.0]);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    ///
+    /// [`step_in_place`](Self::step_in_place) returns nothing that could be dropped.
+    ///
+    /// Leaves that share their numbers, such as `Arc<[f32]>`, are changed
     /// in place if nothing else refers to them. Fields that serde skips get their defaults, as in a
     /// file.
     ///
@@ -242,6 +300,57 @@ pub trait Optimiser {
     {
         Accumulate { inner: self, every }
     }
+
+    /// Goes back towards slow parameters after every `period` steps: optax's `lookahead`. The slow ones first move to the
+    /// parameters by a part of the way, `step_size`, and the parameters continue from there.
+    /// M. Zhang et al., *Lookahead Optimizer*, 2019.
+    ///
+    /// The model has the fast parameters, for which gradients are computed. After every `period` steps they are the slow
+    /// ones, which are better for tests; in between, these are in the state.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_optim::{Optimiser, sgd};
+    ///
+    /// let optimiser = sgd(1.0).lookahead(3, 0.5);
+    /// let (mut model, mut state) = ([8.0, 0.0], optimiser.init::<f64, _>(&[8.0, 0.0])?);
+    /// for expected in [7.0, 6.0, 6.5, 5.5] {
+    ///     model = optimiser.step(model, [1.0, 0.0], &mut state)?;
+    ///     assert_eq!(model, [expected, 0.0]);
+    /// }
+    /// let slow: [f64; 2] = Tree::of(&state)?.subtree("leaves.slow")?.into_typed()?;
+    /// assert_eq!(slow, [6.5, 0.0]);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    fn lookahead(self, period: u64, step_size: f64) -> Lookahead<Self>
+    where
+        Self: Sized,
+    {
+        Lookahead { inner: self, period, step_size, reset: false }
+    }
+
+    /// Skips gradients with a number that is infinite or NaN: optax's `apply_if_finite`. Neither the model nor the memory of
+    /// the optimiser changes in such a step. More than `max_consecutive_errors` in a row are an error with the path of the
+    /// first such number; optax would make the parameters NaN. To refuse the first, see
+    /// [`check_finite`](crate::transform::check_finite).
+    ///
+    /// ```
+    /// use treedef_optim::{Optimiser, adam};
+    ///
+    /// let optimiser = adam(0.1).apply_if_finite(1);
+    /// let mut state = optimiser.init::<f64, _>(&[1.0, 2.0])?;
+    /// let model = optimiser.step([1.0, 2.0], [0.5, f64::NAN], &mut state)?;
+    /// assert_eq!(model, [1.0, 2.0]);
+    /// let error = optimiser.step(model, [0.5, f64::NAN], &mut state).unwrap_err();
+    /// assert_eq!(error.to_string(), "the gradient is not finite at `.1`");
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    fn apply_if_finite(self, max_consecutive_errors: u64) -> ApplyIfFinite<Self>
+    where
+        Self: Sized,
+    {
+        ApplyIfFinite { inner: self, limit: max_consecutive_errors }
+    }
 }
 
 macro_rules! optimisers {
@@ -252,22 +361,27 @@ macro_rules! optimisers {
 
 optimisers! {
     [] AdaBelief;
+    [] AdaFactor;
     [] AdaGrad;
     [] Adam;
     [] AdamW;
+    [] Lamb;
     [] Lion;
     [] RAdam;
     [] RmsProp;
     [] Sgd;
     [O] Accumulate<O>;
+    [O] ApplyIfFinite<O>;
     [T] Chain<T>;
     [] CheckFinite;
     [] Clip;
     [] ClipByGlobalNorm;
     [] Ema;
     [O] Frozen<O>;
+    [O] Lookahead<O>;
     [O] Only<O>;
     [L] Partition<L>;
+    [] Project;
     [] Scale;
     [] ScaleBySchedule;
     [] SetToZero;

@@ -166,6 +166,7 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
             parts: parts.collect::<Result<_>>()?,
             holds,
             selection: None,
+            blocks: None,
             still: None,
         })
     }

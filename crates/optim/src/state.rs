@@ -13,7 +13,8 @@ use treedef::{NodeKind, NodeRef, Tree, TreeDef};
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Trainable;
 use crate::transform::{
-    ACCUMULATE, Place, Slots, Step, Transform, contains, ranges, running_statistics,
+    ACCUMULATE, APPLY_IF_FINITE, Place, Slots, Step, Transform, contains, ranges,
+    running_statistics,
 };
 
 pub(crate) const GRADIENT: &str = "the gradient has another structure than the parameters";
@@ -142,7 +143,8 @@ impl<T, L: Trainable> State<T, L> {
     pub fn count(&self) -> u64 {
         fn first<L>(slots: &Slots<L>) -> u64 {
             let inside = || slots.parts.iter().map(first).find(|count| *count > 0);
-            let is_step = slots.count > 0 && slots.transform != ACCUMULATE;
+            let counts_steps = ![ACCUMULATE, APPLY_IF_FINITE].contains(&&*slots.transform);
+            let is_step = slots.count > 0 && counts_steps;
             if is_step { slots.count } else { inside().unwrap_or_default() }
         }
         first(&self.slots)

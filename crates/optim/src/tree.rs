@@ -25,9 +25,9 @@ use treedef::{Tree, TreeDef};
 use crate::argument::expect_step_size;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
-use crate::number::{Kernel, Number, Term};
+use crate::number::{AddScaled, Kernel, Number, Term};
 use crate::state::expect_alike;
-use crate::transform::{Place, expect_finite, scaled_norm};
+use crate::transform::{self, Place, Projection, expect_finite};
 
 const SECOND: &str = "the second value has another structure than the first";
 
@@ -133,6 +133,32 @@ pub fn incremental_update<L: Trainable, T: Serialize + DeserializeOwned>(
     Ok(L::rebuild_into(new.treedef(), &mut average, old)?)
 }
 
+/// The nearest value in a set, such as a simplex: optax's `projections`. [`transform::project`] keeps the parameters of a
+/// training in it.
+///
+/// # Errors
+///
+/// As [`scale`], and when the set is empty, or a number is infinite or NaN.
+///
+/// ```
+/// use treedef_optim::transform::Projection;
+/// use treedef_optim::tree::project;
+///
+/// let weights = project::<f64, _>([0.5, 1.0, -3.0], Projection::Simplex { sum: 1.0 })?;
+/// assert_eq!(weights, [0.25, 0.75, 0.0]);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+#[doc(alias = "projections")]
+pub fn project<L: Trainable, T: Serialize + DeserializeOwned>(
+    value: T,
+    onto: Projection,
+) -> Result<T> {
+    onto.expect_sensible()?;
+    let (treedef, mut leaves) = L::tree(&value)?.into_parts();
+    everywhere(&treedef, |place| onto.apply(place, &mut leaves))?;
+    Ok(L::rebuild(&treedef, &mut leaves)?)
+}
+
 /// The sum of the products of numbers in the same place, pairwise and in `f64`.
 ///
 /// # Errors
@@ -154,8 +180,7 @@ pub fn dot<L: Trainable, T: Serialize>(first: &T, second: &T) -> Result<f64> {
 #[doc(alias = "global_norm")]
 pub fn norm<L: Trainable, T: Serialize>(value: &T) -> Result<f64> {
     let tree = L::tree(value)?;
-    let (scale, norm) = everywhere(tree.treedef(), |place| scaled_norm(place, tree.leaves()))?;
-    Ok(norm / scale)
+    everywhere(tree.treedef(), |place| transform::norm(place, tree.leaves()))
 }
 
 /// The sum of all numbers, pairwise and in `f64`: the error does not grow with their count.
@@ -224,16 +249,6 @@ where
     });
     let mut leaves = cast.collect::<Result<Vec<M>>>()?;
     Ok(M::rebuild(tree.treedef(), &mut leaves)?)
-}
-
-#[derive(Clone, Copy)]
-struct AddScaled(f64);
-
-impl Kernel<0, 1> for AddScaled {
-    #[inline(always)]
-    fn run<X: Number>(&self, first: X, []: [X; 0], [second]: [X; 1]) -> (X, [X; 0]) {
-        (first + second.times(self.0), [])
-    }
 }
 
 #[derive(Clone, Copy)]

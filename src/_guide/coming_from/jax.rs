@@ -50,7 +50,8 @@
 //! # optax, orbax, Flax
 //!
 //! The optimisers of optax are in the package `treedef-optim`, with their names and defaults, and equal to optax in
-//! its tests; `model` and `grads` are values of your own type. In the other rows, `params`, `updates` and `grads`
+//! its tests; `model` and `grads` are values of your own type. Its page `FROM_EQUINOX_AND_OPTAX.md` says for each
+//! function of optax what it is there, or why it is missing. In the other rows, `params`, `updates` and `grads`
 //! are of type `Tree<f64>`, and `state` is a value of your own type `State`.
 //!
 //! | there | here | what differs |

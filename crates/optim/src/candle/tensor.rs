@@ -88,6 +88,13 @@ impl Trainable for Tensor {
         Ok(tensor.to_dtype(self.dtype())?.to_device(self.device())?)
     }
 
+    /// The mean is in memory once for all numbers along the axis.
+    fn mean_along(&self, axis: usize) -> Result<Self, LeafError> {
+        let wide = if self.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+        let mean = self.to_dtype(wide)?.mean_keepdim(axis)?.to_dtype(self.dtype())?;
+        Ok(mean.broadcast_as(self.shape())?)
+    }
+
     fn of_count(count: u64) -> Option<Self> {
         Tensor::new(i64::try_from(count).ok()?, &Device::Cpu).ok()
     }
@@ -299,8 +306,8 @@ impl Number for Lane {
         self.then(|tensor| tensor.ne(&tensor)?.where_cond(&tensor, &tensor.sign()?))
     }
 
-    fn clip(self, limit: f64) -> Self {
-        self.then(|tensor| tensor.clamp(-limit, limit))
+    fn clamp(self, lower: f64, upper: f64) -> Self {
+        self.then(|tensor| tensor.clamp(lower, upper))
     }
 }
 
@@ -318,7 +325,8 @@ mod tests {
     impl Rule<2> for All {
         fn next<X: Number>(&self, gradient: X, parameter: X, [a, b]: [X; 2]) -> (X, [X; 2]) {
             let root = (b.clone() * b.clone()).plus(0.5).sqrt();
-            let update = gradient.clone().clip(0.5) / root + parameter.clone().sign().times(0.25);
+            let update =
+                gradient.clone().clamp(-0.5, 0.5) / root + parameter.clone().sign().times(0.25);
             (update - a.clone().zero(), [a + gradient, b - parameter])
         }
     }

@@ -185,6 +185,29 @@ pub trait Trainable: Clone + 'static {
     /// Returns an error when there are too many or too few.
     fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError>;
 
+    #[doc(hidden)]
+    /// A leaf of this type and shape, with the mean along an axis in the place of each number.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there is no such axis, or the numbers cannot be read.
+    fn mean_along(&self, axis: usize) -> Result<Self, LeafError> {
+        let (shape, mut numbers) = (self.shape(), self.to_numbers()?);
+        let size =
+            *shape.get(axis).ok_or_else(|| format!("there is no axis {axis} in {shape:?}"))?;
+        let inner: usize = shape.iter().skip(axis + 1).product();
+        if size > 0 && inner > 0 {
+            for block in numbers.chunks_mut(size * inner) {
+                for at in 0..inner {
+                    let places = block.iter().skip(at).step_by(inner);
+                    let mean = places.sum::<f64>() / size as f64;
+                    block.iter_mut().skip(at).step_by(inner).for_each(|number| *number = mean);
+                }
+            }
+        }
+        self.with_numbers(&numbers)
+    }
+
     /// Whether the numbers are floats. Other numbers have no derivative.
     fn is_float(&self) -> bool {
         true

@@ -1,17 +1,17 @@
 //! Adam, and Adam with decaying weights.
 
-use super::decay::Decay;
+use super::decay::{Decay, decays};
 use super::mode::{Mode, descends};
 use super::moments::{AdamStep, Moments, SLOTS, constants};
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
-use crate::transform::{Mask, Place, Slots, Step, Transform};
+use crate::transform::{Place, Slots, Step, Transform};
 
 /// With decaying weights.
 #[derive(Clone, Copy)]
-struct AdamWStep(AdamStep);
+pub(super) struct AdamWStep(pub(super) AdamStep);
 
 impl Rule<2> for AdamWStep {
     #[inline(always)]
@@ -87,20 +87,7 @@ pub struct AdamW {
 impl AdamW {
     constants!(eps: "1e-8", eps_root: "0");
 
-    /// Sets the part of a parameter, times the learning rate, that a step removes. The default is
-    /// 1e-4.
-    pub fn weight_decay(mut self, rate: f64) -> Self {
-        self.decay.rate = rate;
-        self
-    }
-
-    /// Restricts the decay to the leaves that the pattern matches, or whose shapes pass a test: optax's
-    /// `mask`. All leaves are trained. A second call adds another mask. For the usual choice, matrices and
-    /// kernels but no biases and norms, use `decay_only(|shape: &[usize]| shape.len() > 1)`.
-    pub fn decay_only(mut self, mask: impl Into<Mask>) -> Self {
-        self.decay.only.push(mask.into());
-        self
-    }
+    decays!("a parameter, times the learning rate, that a step removes. The default is 1e-4");
 
     fn go<L: Trainable>(
         &self,

@@ -50,3 +50,23 @@ impl Decay {
         Ok(())
     }
 }
+
+/// Setters of the decay.
+macro_rules! decays {
+    ($part:literal) => {
+        #[doc = concat!("Sets the part of ", $part, ".")]
+        pub fn weight_decay(mut self, rate: f64) -> Self {
+            self.decay.rate = rate;
+            self
+        }
+
+        /// Restricts the decay to the leaves that the pattern matches, or whose shapes pass a test: optax's
+        /// `mask`. All leaves are trained. A second call adds another mask. For the usual choice, matrices and
+        /// kernels but no biases and norms, use `decay_only(|shape: &[usize]| shape.len() > 1)`.
+        pub fn decay_only(mut self, mask: impl Into<crate::transform::Mask>) -> Self {
+            self.decay.only.push(mask.into());
+            self
+        }
+    };
+}
+pub(super) use decays;

@@ -1,13 +1,13 @@
 //! Lion.
 
-use super::decay::Decay;
+use super::decay::{Decay, decays};
 use super::mode::{Mode, descends};
 use crate::argument::expect_decay;
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Mask, Place, Slots, Step, Transform};
+use crate::transform::{Place, Slots, Step, Transform};
 
 /// Descent by the sign of a moving average: optax's `lion`.
 ///
@@ -47,20 +47,7 @@ impl Lion {
         self
     }
 
-    /// Sets the part of a parameter, times the learning rate, that a step removes. The default is
-    /// 1e-3.
-    pub fn weight_decay(mut self, rate: f64) -> Self {
-        self.decay.rate = rate;
-        self
-    }
-
-    /// Restricts the decay to the leaves that the pattern matches, or whose shapes pass a test: optax's
-    /// `mask`. All leaves are trained. A second call adds another mask. For the usual choice, matrices and
-    /// kernels but no biases and norms, use `decay_only(|shape: &[usize]| shape.len() > 1)`.
-    pub fn decay_only(mut self, mask: impl Into<Mask>) -> Self {
-        self.decay.only.push(mask.into());
-        self
-    }
+    decays!("a parameter, times the learning rate, that a step removes. The default is 1e-3");
 
     fn go<L: Trainable>(
         &self,

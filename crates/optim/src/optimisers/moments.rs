@@ -69,6 +69,10 @@ pub(super) struct AdamStep {
 }
 
 impl AdamStep {
+    pub(super) fn with_rate(self, rate: f64) -> Self {
+        AdamStep { rate, ..self }
+    }
+
     /// The mean of the gradients, and of their squares.
     #[inline(always)]
     pub(super) fn means<X: Number>(&self, gradient: X, [mu, nu]: [X; 2]) -> [X; 2] {

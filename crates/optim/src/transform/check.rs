@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use super::accumulate::Zero;
 use super::{Number, Place, Slots, Step, Term, Transform};
 use treedef::__private::OrBug;
 
@@ -42,6 +43,53 @@ impl<L: Trainable> Transform<L> for CheckFinite {
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let [] = slots.leaves("check_finite", [])?;
         expect_finite("the gradient", step.place, step.updates)
+    }
+}
+
+/// Skips gradients that are not finite: made by [`apply_if_finite`](crate::Optimiser::apply_if_finite).
+#[derive(Clone, Debug)]
+pub struct ApplyIfFinite<O> {
+    pub(crate) inner: O,
+    pub(crate) limit: u64,
+}
+
+pub(crate) const APPLY_IF_FINITE: &str = "apply_if_finite";
+
+impl<O> ApplyIfFinite<O> {
+    /// Whether the gradients are finite. Counts those in a row that are not, and refuses one too many.
+    fn is_finite<L: Trainable>(&self, step: &Step<'_, L>, errors: &mut u64) -> Result<bool> {
+        match expect_finite("the gradient", step.place, step.updates) {
+            Ok(()) => *errors = 0,
+            Err(Error::NotFinite { .. }) if *errors < self.limit => *errors += 1,
+            Err(error) => return Err(error),
+        }
+        Ok(*errors == 0)
+    }
+}
+
+impl<L: Trainable, O: Transform<L>> Transform<L> for ApplyIfFinite<O> {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        Ok(Slots::new(APPLY_IF_FINITE).with_parts([self.inner.slots(place, parameters)?]))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let inside = slots.inside::<0, 1>(APPLY_IF_FINITE, [])?;
+        let [inner] = inside.parts;
+        if self.is_finite(step, inside.count)? {
+            self.inner.update(step, inner)
+        } else {
+            step.update(&Zero, [])
+        }
+    }
+
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let inside = slots.inside::<0, 1>(APPLY_IF_FINITE, [])?;
+        let [inner] = inside.parts;
+        if self.is_finite(step, inside.count)? { self.inner.descend(step, inner) } else { Ok(()) }
+    }
+
+    fn is_descent(&self) -> bool {
+        self.inner.is_descent()
     }
 }
 

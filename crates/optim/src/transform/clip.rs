@@ -28,7 +28,7 @@ pub struct Clip {
 impl Rule<0> for Clip {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
-        (gradient.clip(self.limit), [])
+        (gradient.clamp(-self.limit, self.limit), [])
     }
 }
 
@@ -100,9 +100,15 @@ impl Rule<0> for Fraction {
     }
 }
 
+/// The norm of all numbers. It is also right if their squares are too large or too small for an `f64`.
+pub(crate) fn norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<f64> {
+    let (scale, norm) = scaled_norm(place, leaves)?;
+    Ok(norm / scale)
+}
+
 /// A factor, and the norm of all numbers times that factor. The norm of many `f32`, or squares of `f64`,
 /// may be too large or too small for their type.
-pub(crate) fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
+fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
     let norm = |scale: f64| place.sum(&Square(scale), [leaves]).map(|sum| (scale, sum.sqrt()));
     let mut best = norm(1.0)?;
     for (smaller, larger) in [(-64, 64), (-640, 590)] {

@@ -46,6 +46,7 @@
 //! for all.
 
 mod place;
+mod blocks;
 mod mask;
 mod selection;
 mod statistics;
@@ -56,6 +57,8 @@ mod clip;
 mod check;
 mod ema;
 mod accumulate;
+mod lookahead;
+mod project;
 mod select;
 mod partition;
 mod chain;
@@ -63,18 +66,22 @@ mod chain;
 pub use crate::number::{Kernel, Number, Rule, Term};
 pub use accumulate::Accumulate;
 pub(crate) use accumulate::NAME as ACCUMULATE;
+pub(crate) use blocks::NumberArrays;
 pub use chain::Chain;
+pub(crate) use check::APPLY_IF_FINITE;
 pub(crate) use check::expect_finite;
-pub use check::{CheckFinite, check_finite};
-pub(crate) use clip::scaled_norm;
+pub use check::{ApplyIfFinite, CheckFinite, check_finite};
+pub(crate) use clip::norm;
 pub use clip::{Clip, ClipByGlobalNorm, clip, clip_by_global_norm};
 pub(crate) use ema::correction;
 pub use ema::{Ema, ema};
+pub use lookahead::Lookahead;
 pub use mask::Mask;
 #[cfg(feature = "candle")]
 pub(crate) use mask::mask;
 pub use partition::{Partition, partition};
 pub use place::Place;
+pub use project::{Project, Projection, project};
 pub(crate) use scale::DECAY;
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
 pub use select::{Frozen, Only, SetToZero, set_to_zero};

@@ -78,7 +78,7 @@ impl<'a> Place<'a> {
         Ok(sum)
     }
 
-    fn failed(self, leaf: usize, source: LeafError) -> Error {
+    pub(crate) fn failed(self, leaf: usize, source: LeafError) -> Error {
         Error::Operation { path: self.treedef.leaf_path(leaf).ok().or_bug(), source }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::slice;
 
-use super::{Number, Place, Rule, Selection, Step, contains};
+use super::{Number, NumberArrays, Place, Rule, Selection, Step, contains};
 use treedef::__private::OrBug;
 
 use crate::error::{Error, Result};
@@ -25,6 +25,8 @@ pub struct Slots<L> {
     pub(crate) holds: Option<Vec<Range<usize>>>,
     /// Computed when it is needed; not part of the state.
     pub(crate) selection: Option<Selection>,
+    /// Computed when they are needed; not part of the state.
+    pub(crate) blocks: Option<NumberArrays>,
     /// A leaf that an `only` excludes from a learning rate; not part of the state.
     pub(crate) still: Option<usize>,
 }
@@ -34,7 +36,16 @@ impl<L: Trainable> Slots<L> {
     pub fn new(transform: &'static str) -> Self {
         let (leaves, parts) = (Vec::new(), Vec::new());
         let transform = transform.into();
-        Slots { transform, count: 0, leaves, parts, holds: None, selection: None, still: None }
+        Slots {
+            transform,
+            count: 0,
+            leaves,
+            parts,
+            holds: None,
+            selection: None,
+            blocks: None,
+            still: None,
+        }
     }
 
     /// Adds one number for each number of the parameters, usually 0.
@@ -71,6 +82,19 @@ impl<L: Trainable> Slots<L> {
         self.parts.extend(parts);
         self.still = self.parts.iter().find_map(|part| part.still);
         self
+    }
+
+    /// Adds the parameters themselves.
+    pub(crate) fn with_copies(mut self, name: &'static str, parameters: &[L]) -> Self {
+        self.leaves.push((name.into(), parameters.to_vec()));
+        self
+    }
+
+    /// The arrays of a step.
+    pub(crate) fn blocks(&mut self, step: &Step<'_, L>) -> Result<&NumberArrays> {
+        let kept = self.blocks.take().filter(|kept| kept.is_of(step.place));
+        let make = || NumberArrays::of(step.place, step.parameters);
+        Ok(self.blocks.insert(kept.map_or_else(make, Ok)?))
     }
 
     /// Selects the leaves that the inner transforms concern.

@@ -3,10 +3,12 @@
 use allocation_counter::measure;
 use serde::{Deserialize, Serialize};
 use treedef_optim::transform::{
-    Transform, check_finite, clip, clip_by_global_norm, partition, weight_decay,
+    Projection, Transform, check_finite, clip, clip_by_global_norm, partition, project,
+    weight_decay,
 };
 use treedef_optim::{
-    Optimiser, adabelief, adagrad, adam, adamw, chain, lion, radam, rmsprop, schedules, sgd,
+    Optimiser, adabelief, adafactor, adagrad, adam, adamw, chain, lamb, lion, radam, rmsprop,
+    schedules, sgd,
 };
 
 /// Thirty numbers.
@@ -46,6 +48,11 @@ fn a_step_of_a_struct_allocates_nothing() {
         ("adagrad", allocations(adagrad(rate()))),
         ("rmsprop", allocations(rmsprop(rate()).momentum(0.5))),
         ("lion", allocations(lion(rate()).decay_only("**.w"))),
+        ("lamb", allocations(lamb(rate()).decay_only("**.w"))),
+        ("adafactor", allocations(adafactor(rate()).momentum(0.5).decay_only("**.w"))),
+        ("lookahead", allocations(adam(rate()).lookahead(3, 0.5))),
+        ("apply_if_finite", allocations(adam(rate()).apply_if_finite(3))),
+        ("project", allocations(chain!(adam(rate()), project(Projection::L2Ball { radius: 1.0 })))),
         ("accumulate", allocations(adam(rate()).accumulate(3))),
         ("freeze", allocations(adam(rate()).freeze("layers[0]"))),
         ("decay", allocations(chain!(weight_decay(0.1).only("**.w"), sgd(0.1)))),

@@ -74,9 +74,9 @@ fn arrays_that_nobody_else_holds_stay_where_they_are() {
 
 /// The array of the documentation.
 #[derive(Clone)]
-struct Matrix {
-    shape: [usize; 2],
-    data: Rc<Vec<f64>>,
+pub(crate) struct Matrix {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) data: Rc<Vec<f64>>,
 }
 
 impl TrainableArray for Matrix {
@@ -91,18 +91,18 @@ impl TrainableArray for Matrix {
     }
 
     fn shape(&self) -> Vec<usize> {
-        self.shape.to_vec()
+        self.shape.clone()
     }
 }
 
 #[test]
 fn a_type_of_ones_own_is_trained() {
-    let make = |n: &[f64; 3]| Object(Matrix { shape: [1, 3], data: Rc::new(n.to_vec()) });
+    let make = |n: &[f64; 3]| Object(Matrix { shape: vec![1, 3], data: Rc::new(n.to_vec()) });
     let found = trained::<Matrix, Object<Matrix>>(make, |model| model.data.to_vec());
     assert_eq!(found, trained::<f64, [f64; 3]>(|numbers| *numbers, array));
     let optimiser = adamw(0.1);
     let mut state = optimiser.init::<Matrix, _>(&make(&NUMBERS)).unwrap();
-    let wrong = Object(Matrix { shape: [3, 1], data: Rc::new(NUMBERS.to_vec()) });
+    let wrong = Object(Matrix { shape: vec![3, 1], data: Rc::new(NUMBERS.to_vec()) });
     let error = optimiser.step(make(&NUMBERS), wrong, &mut state).err().unwrap();
     insta::assert_snapshot!(error, @"the gradient is f64[3, 1], the parameter is f64[1, 3], at the root");
 }

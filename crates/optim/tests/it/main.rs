@@ -2,6 +2,8 @@
 
 mod allocations;
 mod arithmetic;
+mod around;
+mod arrays;
 mod batch;
 mod changes;
 mod differences;
@@ -11,6 +13,8 @@ mod errors;
 mod gradients;
 mod killed;
 mod leaves;
+#[cfg(feature = "num-dual")]
+mod losses;
 mod random;
 mod schedules;
 mod selections;

@@ -265,7 +265,7 @@ fn updates_and_descent_agree() {
             assert_ne!(models.0.bits(), model.bits(), stringify!($optimiser));
         )*};
     }
-    use treedef_optim::{adabelief, adagrad, lion, radam, rmsprop};
+    use treedef_optim::{adabelief, adafactor, adagrad, lamb, lion, radam, rmsprop};
     both!(
         sgd(0.1),
         sgd(0.1).momentum(0.9),
@@ -273,6 +273,10 @@ fn updates_and_descent_agree() {
         adamw(0.1).decay_only("**.w"),
         adabelief(0.1),
         lion(0.1),
+        lamb(0.1).weight_decay(0.1).decay_only("**.w"),
+        adafactor(0.1).momentum(0.9).weight_decay(0.1).decay_only("**.w"),
+        adam(0.1).lookahead(2, 0.5),
+        adam(0.1).apply_if_finite(2),
         radam(0.1),
         adagrad(0.1),
         rmsprop(0.1).momentum(0.5),

@@ -4,10 +4,11 @@ use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_optim::transform::{
-    check_finite, clip_by_global_norm, ema, partition, scale, weight_decay,
+    Projection, check_finite, clip_by_global_norm, ema, partition, project, scale, weight_decay,
 };
 use treedef_optim::{
-    Optimiser, State, adabelief, adagrad, adam, adamw, chain, lion, radam, rmsprop, schedules, sgd,
+    Optimiser, State, adabelief, adafactor, adagrad, adam, adamw, chain, lamb, lion, radam,
+    rmsprop, schedules, sgd,
 };
 
 use crate::random::{Net, net};
@@ -43,10 +44,10 @@ macro_rules! resumes {
         Tree::of(&train(begin())).unwrap().save(&file).unwrap();
         let resumed: Training = Tree::load(&file).unwrap().into_typed().unwrap();
         let (resumed, at_once) = (train(resumed), train(train(begin())));
-        assert_eq!(resumed.model.bits(), at_once.model.bits(), stringify!($optimiser));
+        assert_eq!(resumed.model.bits(), at_once.model.bits(), "{}", stringify!($optimiser));
         // The states are the same, too: all of them.
         let [resumed, at_once] = [&resumed.state, &at_once.state].map(|state| Tree::of(state).unwrap());
-        assert_eq!(resumed, at_once, stringify!($optimiser));
+        assert_eq!(resumed, at_once, "{}", stringify!($optimiser));
         // JSON will do as well, as exactly as its numbers are read.
         let text = serde_json::to_string(&train(begin())).unwrap();
         let resumed = train(serde_json::from_str(&text).unwrap());
@@ -68,6 +69,13 @@ fn training_that_is_resumed_gives_the_same_bits() {
         rmsprop(0.01).momentum(0.5),
         rmsprop(0.01).centered(true).momentum(0.5),
         lion(0.01),
+        lamb(0.1).weight_decay(0.1).decay_only("**.w"),
+        adafactor(0.1).weight_decay(0.1).decay_only("**.w"),
+        adafactor(schedules::linear(0.1, 0.0, 15)).momentum(0.9),
+        adam(0.1).lookahead(3, 0.5),
+        sgd(0.1).momentum(0.9).freeze("layers[0]").lookahead(4, 0.5).reset_state(true),
+        adam(0.1).apply_if_finite(2),
+        chain!(adam(0.1), project(Projection::L1Ball { radius: 0.5 }).only("**.w")),
         // In the middle of an accumulation: ten is no multiple of three.
         adam(0.1).freeze("layers[0]").accumulate(3),
         chain!(ema(0.9), weight_decay(0.1).only("**.w"), scale(-0.1)),

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use num_dual::{Dual64, DualNum};
-use treedef_optim::dual;
+use treedef_optim::{dual, losses};
 
 use super::model::{Data, Mlp, Targets};
 use super::{Kind, round_number};
@@ -53,11 +53,7 @@ fn loss(model: &Mlp<Dual64>, data: &Data) -> Dual64 {
                 let squares = h.iter().zip(&t[row]).map(|(y, t)| (*y - *t).powi(2));
                 squares.sum::<Dual64>() / (rows * h.len() as f64)
             }
-            Targets::Labels(labels) => {
-                let most = h.iter().map(|y| y.re).fold(f64::NEG_INFINITY, f64::max);
-                let sum: Dual64 = h.iter().map(|y| (*y - most).exp()).sum();
-                (sum.ln() + most - h[labels[row]]) / rows
-            }
+            Targets::Labels(labels) => -losses::log_softmax(&h)[labels[row]] / rows,
         };
     }
     loss

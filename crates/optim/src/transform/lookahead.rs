@@ -1,0 +1,76 @@
+//! Slow parameters behind fast ones.
+
+use super::{Number, Place, Rule, Slots, Step, Transform};
+use crate::argument::expect_step_size;
+use crate::error::{Error, Result};
+use crate::leaf::Trainable;
+
+/// Goes back towards slow parameters after some steps: made by [`lookahead`](crate::Optimiser::lookahead).
+#[derive(Clone, Debug)]
+pub struct Lookahead<O> {
+    pub(crate) inner: O,
+    pub(crate) period: u64,
+    pub(crate) step_size: f64,
+    pub(crate) reset: bool,
+}
+
+const NAME: &str = "lookahead";
+
+impl<O> Lookahead<O> {
+    /// Sets whether the memory of the optimiser starts afresh whenever the slow parameters have moved. The default is `false`.
+    pub fn reset_state(mut self, yes: bool) -> Self {
+        self.reset = yes;
+        self
+    }
+
+    fn expect_sensible(&self) -> Result<()> {
+        if self.period == 0 {
+            return Err(Error::Argument(
+                "expected 1 or more steps between the slow ones, found 0".to_owned(),
+            ));
+        }
+        expect_step_size(self.step_size)
+    }
+}
+
+impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.expect_sensible()?;
+        let inner = self.inner.slots(place, parameters)?;
+        Ok(Slots::new(NAME).with_copies("slow", parameters).with_parts([inner]))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.expect_sensible()?;
+        let inside = slots.inside::<1, 1>(NAME, ["slow"])?;
+        let ([slow], [inner]) = (inside.leaves, inside.parts);
+        self.inner.update(step, inner)?;
+        *inside.count += 1;
+        if *inside.count % self.period != 0 {
+            return Ok(());
+        }
+        step.update(&Back { step_size: self.step_size }, [slow])?;
+        if self.reset {
+            *inner = self.inner.slots(step.place, step.parameters)?;
+        }
+        Ok(())
+    }
+
+    fn is_descent(&self) -> bool {
+        self.inner.is_descent()
+    }
+}
+
+/// The slow parameters move a part of the way to the fast ones, which go back to them.
+#[derive(Clone, Copy)]
+struct Back {
+    step_size: f64,
+}
+
+impl Rule<1> for Back {
+    #[inline(always)]
+    fn next<X: Number>(&self, update: X, parameter: X, [slow]: [X; 1]) -> (X, [X; 1]) {
+        let way = parameter + update.clone() - slow.clone();
+        (update - way.clone().times(1.0 - self.step_size), [slow + way.times(self.step_size)])
+    }
+}

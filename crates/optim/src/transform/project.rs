@@ -1,0 +1,171 @@
+//! Parameters that stay in a set.
+
+use super::{Number, Place, Slots, Step, Transform, expect_finite, norm};
+use crate::argument::expect_size;
+use crate::error::{Error, Result};
+use crate::leaf::Trainable;
+use crate::number::{AddScaled, Kernel};
+
+/// A set, onto whose nearest point numbers are projected: optax's `projections`. All numbers together are one vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Projection {
+    /// No number is below 0.
+    NonNegative,
+    /// No number is below or above a bound, which may be infinite.
+    #[allow(missing_docs, reason = "named as they are")]
+    Box { lower: f64, upper: f64 },
+    /// No number is below 0, and their sum is given: for probabilities, 1.
+    #[allow(missing_docs, reason = "named as they are")]
+    Simplex { sum: f64 },
+    /// The sum of all absolute values is at most a radius, which makes many numbers zero.
+    #[allow(missing_docs, reason = "named as they are")]
+    L1Ball { radius: f64 },
+    /// The norm is at most a radius.
+    #[allow(missing_docs, reason = "named as they are")]
+    L2Ball { radius: f64 },
+}
+
+impl Projection {
+    pub(crate) fn expect_sensible(self) -> Result<()> {
+        match self {
+            Projection::NonNegative => Ok(()),
+            Projection::Box { lower, upper } if lower <= upper => Ok(()),
+            Projection::Box { lower, upper } => Err(Error::Argument(format!(
+                "expected a box with a lower bound below the upper one, found {lower} and {upper}"
+            ))),
+            Projection::Simplex { sum } => expect_size("the sum of a simplex", sum),
+            Projection::L1Ball { radius } | Projection::L2Ball { radius } => {
+                expect_size("the radius of a ball", radius)
+            }
+        }
+    }
+
+    /// Projects the leaves of a place.
+    pub(crate) fn apply<L: Trainable>(self, place: Place<'_>, leaves: &mut [L]) -> Result<()> {
+        let nearest = match self {
+            Projection::NonNegative => Nearest::Clamp { lower: 0.0, upper: f64::INFINITY },
+            Projection::Box { lower, upper } => Nearest::Clamp { lower, upper },
+            Projection::Simplex { sum } => {
+                let (top, under) = threshold(numbers(place, leaves)?, sum);
+                Nearest::Above { top, under }
+            }
+            Projection::L1Ball { radius } => {
+                let absolute: Vec<f64> =
+                    numbers(place, leaves)?.into_iter().map(f64::abs).collect();
+                if absolute.iter().sum::<f64>() <= radius {
+                    return Ok(());
+                }
+                let (top, under) = threshold(absolute, radius);
+                Nearest::Shrink { by: top + under }
+            }
+            Projection::L2Ball { radius } => {
+                expect_finite(PROJECTED, place, leaves)?;
+                let norm = norm(place, leaves)?;
+                if norm <= radius {
+                    return Ok(());
+                }
+                Nearest::Scale { by: radius / norm }
+            }
+        };
+        place.run(&nearest, leaves, [], [])
+    }
+}
+
+const PROJECTED: &str = "a number that is projected";
+
+fn numbers<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<Vec<f64>> {
+    expect_finite(PROJECTED, place, leaves)?;
+    let mut numbers = Vec::new();
+    for leaf in place.ranges().iter().cloned().flatten() {
+        let found = leaves.get(leaf).map_or(Ok(Vec::new()), L::to_numbers);
+        numbers.extend(found.map_err(|source| place.failed(leaf, source))?);
+    }
+    Ok(numbers)
+}
+
+/// The largest number, and how much is subtracted, beyond that, from all numbers so that those above 0 have this sum.
+fn threshold(mut numbers: Vec<f64>, sum: f64) -> (f64, f64) {
+    numbers.sort_unstable_by(|a, b| b.total_cmp(a));
+    let top = numbers.first().copied().unwrap_or_default();
+    let (mut total, mut under) = (0.0, -sum);
+    for (before, number) in numbers.iter().enumerate() {
+        total += number - top;
+        let all = (total - sum) / (before + 1) as f64;
+        if number - top <= all {
+            break;
+        }
+        under = all;
+    }
+    (top, under)
+}
+
+/// The nearest number.
+#[derive(Clone, Copy)]
+enum Nearest {
+    Clamp { lower: f64, upper: f64 },
+    Above { top: f64, under: f64 },
+    Shrink { by: f64 },
+    Scale { by: f64 },
+}
+
+impl Kernel<0, 0> for Nearest {
+    #[inline(always)]
+    fn run<X: Number>(&self, x: X, []: [X; 0], []: [X; 0]) -> (X, [X; 0]) {
+        let nearest = match *self {
+            Nearest::Clamp { lower, upper } => x.clamp(lower, upper),
+            Nearest::Above { top, under } => x.plus(-top).plus(-under).clamp(0.0, f64::INFINITY),
+            Nearest::Shrink { by } => x.clone() - x.clamp(-by, by),
+            Nearest::Scale { by } => x.times(by),
+        };
+        (nearest, [])
+    }
+}
+
+/// Keeps the parameters in a set: the step ends at the nearest point of it. Put it at the end of a chain; optax has
+/// `projections`, which are called after each step, and `keep_params_nonnegative`.
+///
+/// ```
+/// use treedef_optim::transform::{Projection, project};
+/// use treedef_optim::{Optimiser, chain, sgd};
+///
+/// let weights = project(Projection::Simplex { sum: 1.0 }).only(".0");
+/// let optimiser = chain!(sgd(1.0), weights);
+/// let mut state = optimiser.init::<f64, _>(&([0.5, 0.5], 1.0))?;
+/// let model = optimiser.step(([0.5, 0.5], 1.0), ([0.5, 0.0], 3.0), &mut state)?;
+/// assert_eq!(model, ([0.25, 0.75], -2.0));
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+#[doc(alias = "keep_params_nonnegative")]
+pub fn project(onto: Projection) -> Project {
+    Project { onto }
+}
+
+/// Made by [`project`].
+#[derive(Clone, Copy, Debug)]
+pub struct Project {
+    onto: Projection,
+}
+
+impl<L: Trainable> Transform<L> for Project {
+    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        self.onto.expect_sensible()?;
+        Ok(Slots::new("project"))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.onto.expect_sensible()?;
+        let [] = slots.leaves("project", [])?;
+        let parameters = &*step.parameters;
+        step.place.run(&AddScaled(1.0), step.updates, [], [parameters])?;
+        self.onto.apply(step.place, step.updates)?;
+        step.place.run(&AddScaled(-1.0), step.updates, [], [parameters])
+    }
+
+    /// The parameters themselves are projected: by an update that is added, they might be outside by a rounding.
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.onto.expect_sensible()?;
+        let [] = slots.leaves("project", [])?;
+        step.apply()?;
+        self.onto.apply(step.place, step.parameters)
+    }
+}
