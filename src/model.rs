@@ -474,7 +474,7 @@ impl Node {
 
     #[inline(always)]
     pub(crate) fn set_data(&mut self, data: usize) {
-        self.data = data as u32; // each is that of a node
+        self.data = data as u32; // at most the number of nodes
     }
 
     #[inline(always)]

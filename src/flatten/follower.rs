@@ -67,7 +67,7 @@ impl FollowedSeq {
     /// The next element begins at a word, or where its `BACK_REFERENCE` says.
     fn begin(&mut self, at: usize, words: &[Word]) -> usize {
         (self.start, self.behind_reference) = match words.get(at) {
-            // It was recorded so many words behind the other one.
+            // The element was recorded this number of words behind the earlier one.
             Some(word) if word.tag() == word::BACK_REFERENCE => (at - word.number(), at + 1),
             _ => (at, 0),
         };

@@ -192,7 +192,7 @@ impl LabelTable {
         self.len() - 1 // it was pushed
     }
 
-    /// A key was looked for among so many labels, and has this number.
+    /// A key was searched among `labels` labels, and has this number.
     fn count_if_new(&mut self, number: usize, labels: usize) -> usize {
         self.new_keys = if number == labels { self.new_keys + 1 } else { 0 }; // at most the keys
         number

@@ -62,7 +62,7 @@ struct Names {
 /// The keys of maps in canonical order.
 #[derive(Default)]
 struct KnownKeys {
-    /// Where those of each are in `keys`, and its node data.
+    /// For each map, the range of its keys in `keys`, and its node data.
     maps: Vec<(Range<usize>, usize)>,
     keys: Vec<usize>,
 }
@@ -281,7 +281,7 @@ impl WordReader {
         self.complete()
     }
 
-    /// Called before each value, of which so many words were read.
+    /// Called before each value, with the number of words that were read before it.
     fn begin_child(&mut self, words: usize) {
         if let Some(parent) = self.open.last_mut() {
             let word = self.so_far.word - words; // they were read
@@ -383,7 +383,7 @@ impl WordReader {
         Ok(())
     }
 
-    /// Copies the orders of the maps in an element that begins at `begin` and has so many leaves and maps, and the swaps
+    /// Copies the orders of the maps in an element that begins at `begin` with these numbers of leaves and maps, and the swaps
     /// of its leaves.
     #[inline(never)]
     fn copy_orders(&mut self, begin: Count, swaps: usize, count: usize, has: Count) {
@@ -397,7 +397,7 @@ impl WordReader {
         self.so_far.swap = self.swaps.len();
     }
 
-    /// A key was read. If the words of its value are those of the value before, this counts one more
+    /// A key was read. If its value has the same words as the value before, this counts one more
     /// of that, and reads no words of it. Without this, the values of a table take twice as long.
     fn count_if_equal(&mut self, words: &[Word]) -> Result<()> {
         let (Some(open), begin) = (self.open.last_mut(), self.so_far.word) else { return Ok(()) };

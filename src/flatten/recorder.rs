@@ -98,7 +98,7 @@ impl Recorder {
             self.words.extend_from_slice(follower.words((from, place)));
             from = seq.start;
             let mut count_at = self.words.len();
-            // The words before this place, and those of the current element, are now here.
+            // The words before this place and the words of the current element are here now.
             let moved = |(first, end)| (first + count_at - place, end + count_at - place);
             let last = seq.last().filter(|(first, _)| may_repeat(follower.word(*first)));
             let last = last.map(moved);

@@ -103,7 +103,7 @@ impl Memory {
             .is_some_and(|(last, known)| Arc::ptr_eq(&last.script, &known.script))
     }
 
-    /// The first structure of which this is true. From now on it is the last one that came.
+    /// The first structure for which this is true. From now on it is the most recently used one.
     fn find(&mut self, matches: impl Fn(&KnownStructure) -> bool) -> Option<&KnownStructure> {
         let place = self.known.iter().position(matches)?;
         self.known.get_mut(..=place)?.rotate_right(1);

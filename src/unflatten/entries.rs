@@ -29,7 +29,7 @@ pub(super) struct Entries<'c, 'de> {
     is_pending: bool,
     /// How many values were handed out.
     read: usize,
-    /// What is after the last key and its value. What is found is still that of the value.
+    /// The location behind the last key and its value. `found` still describes the value.
     next: NextChild<'de>,
     parent: OpenCompound,
     /// The fields of the struct that is read, if it says them.

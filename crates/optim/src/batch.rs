@@ -87,8 +87,8 @@ pub fn mean(stack: &Tree<Vec<f64>>) -> Result<Tree<f64>> {
     each(stack, 1, mean_of)
 }
 
-/// The standard deviation of each leaf in a population of which the models are a sample: the sum of squares is
-/// divided by the number of models less one, as with numpy's `ddof=1`.
+/// The sample standard deviation of each leaf: the sum of squares is divided by the number of models less one, as
+/// with numpy's `ddof=1`.
 ///
 /// # Errors
 ///
@@ -196,7 +196,7 @@ pub fn write_csv(stack: &Tree<Vec<f64>>, writer: impl std::io::Write) -> Result<
     table.flush().map_err(|error| Error::Function(error.into()))
 }
 
-/// A number for each leaf, which has at least so many.
+/// The statistic of each leaf, from at least `least` models.
 fn each(
     stack: &Tree<Vec<f64>>,
     least: usize,
@@ -210,7 +210,7 @@ fn each(
     Ok(stack.as_ref().map(|numbers| statistic(numbers)))
 }
 
-/// The mean of numbers, of which there is at least one.
+/// The mean of at least one number.
 fn mean_of(numbers: &[f64]) -> f64 {
     let count = numbers.len() as f64;
     let mean = pairwise::sum(0..numbers.len(), &|at| numbers[at]) / count;

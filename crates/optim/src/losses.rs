@@ -1,4 +1,4 @@
-//! Losses for numbers, and for duals of any order: those of `optax.losses` that are not one line.
+//! Losses for numbers, and for duals of any order: the losses of `optax.losses` that need more than a line.
 //!
 //! Each is for one prediction, or for one row of scores; take the sum or the mean yourself. They are exact where the formula is
 //! not: for large scores, and near zero.

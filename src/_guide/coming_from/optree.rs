@@ -156,7 +156,7 @@
 //! # Structures that both sides read
 //!
 //! optree stores its treespecs only as pickles. The package `treedef-pytrees`, in
-//! `crates/pytrees`, writes a Python literal, of which optree makes the same structure:
+//! `crates/pytrees`, writes a Python literal that optree flattens to the same structure:
 //!
 //! ```text
 //! let lowered = python::literal(&treedef, &Lowering::new())?; // {'b': 2, 'w': [0, 1]}

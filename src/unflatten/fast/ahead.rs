@@ -88,7 +88,7 @@ enum RunKind {
     OneByOne,
     /// Leaves of another type than floats.
     Leaves,
-    /// Floats, of which [`NextChild`] counts none.
+    /// Floats, which [`NextChild`] does not count.
     Floats,
     /// They have the layout that is with the cursor. What is read by the cursor may change that.
     Fixed,

@@ -76,7 +76,7 @@
 //! | [`BatchNorm`] | `BatchNorm1d` to `3d` | `weight`, `bias`, `running_mean`, `running_var`, `num_batches_tracked` |
 //! | [`Conv1d`], [`Conv2d`], [`ConvTranspose1d`], [`ConvTranspose2d`] | the same | `weight`, `bias` |
 //! | [`Lstm`], [`Gru`] | `LSTM`, `GRU` of one layer | `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0` |
-//! | [`MultiHeadAttention`], [`SwiGlu`] | those of transformers' Llama | `q_proj.weight` …, `gate_proj.weight` … |
+//! | [`MultiHeadAttention`], [`SwiGlu`] | the blocks of transformers' Llama | `q_proj.weight` …, `gate_proj.weight` … |
 //! | [`Mlp`] | a list of `Linear` | `layers.0.weight` … |
 //! | [`Dropout`] | `Dropout` | |
 //!

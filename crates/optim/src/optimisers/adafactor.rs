@@ -15,11 +15,11 @@ use crate::transform::{Place, Slots, Step, Transform, norm, scale};
 ///
 /// The two largest dimensions of a leaf are its rows and columns, if both have
 /// [`min_dim_size_to_factor`](AdaFactor::min_dim_size_to_factor) numbers or more. Other leaves, and models of plain numbers, have
-/// a mean for each number, as small arrays have in optax. In the memory of a training, the means of candle's tensors are as
-/// small as a row and a column; those of other leaves, and all in a file, are as large as the leaf.
+/// a mean for each number, as small arrays have in optax. In memory, the means of candle's tensors are as
+/// small as a row and a column. The means of other leaves, and all means in a file, are as large as the leaf.
 ///
-/// A step is as long as the root mean square of an array, times the rate. An array is a leaf; of plain numbers, all of a `Vec`,
-/// an array or a tuple are one, and a field that is a number is one for itself. N. Shazeer and M. Stern, *Adafactor*, 2018.
+/// A step is as long as the root mean square of an array, times the rate. An array is a leaf. Plain numbers in one `Vec`,
+/// array or tuple form an array, and so does a field that is a single number. N. Shazeer and M. Stern, *Adafactor*, 2018.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, adafactor};

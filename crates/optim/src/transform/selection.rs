@@ -11,7 +11,7 @@ use crate::leaf::Trainable;
 
 pub(super) const ONLY: &str = "only";
 pub(super) const FROZEN: &str = "frozen";
-/// The slots around those of a group.
+/// The slots around the slots of a group.
 pub(super) const PART: &str = "part";
 
 /// The transforms that concern some of the leaves around them.
