@@ -31,9 +31,9 @@ pub(super) struct Captures {
     pub(super) next_label: Option<NextLabel>,
     /// The open captures, the outermost first.
     pub(super) open: Vec<Capture>,
-    /// A buffer for their leaves. While a capture is open, the walk has the buffer, and its own leaves are here.
+    /// A buffer for their leaves. It is swapped with `Tape::leaves` while a capture is open, so that the leaves of the walk wait here.
     pub(super) aside: Sink,
-    /// The position behind the last float that was not pushed at once: the vector was full, or it was a label.
+    /// The position behind the last float that was not pushed at once: the vector was full or has another type, or the float was a label.
     pub(super) after_float: usize,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct LabelTable {
     own: Vec<Value>,
     /// The number of the last one that came.
     pub(super) last: usize,
-    /// The numbers of the first labels by the hashes of their values. The others are not there yet.
+    /// The numbers of the first labels, by the hashes of their values. Later labels are added when one is looked up.
     index: HashTable<(u64, usize)>,
     hasher: DefaultHashBuilder,
     /// How many keys since the last map began were new, one after the other.
@@ -36,8 +36,8 @@ pub(super) struct LabelTable {
     pub(super) structures: LabelStructures,
 }
 
-/// The structures of the last compounds that were labels, by their words. The keys of one map mostly have one
-/// or a few.
+/// The structures of the last compounds that were captured, by their words. The keys of one map mostly have one
+/// structure or a few.
 #[derive(Default)]
 pub(super) struct LabelStructures(Vec<(Box<[Word]>, Arc<TreeDef>)>);
 

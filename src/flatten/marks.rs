@@ -25,7 +25,7 @@ pub(super) enum Role {
 /// Whether objects are leaves, and scalars are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Objects {
-    /// Scalars are leaves, and an object is an error.
+    /// Scalars are leaves. An object is a scalar, or an error if the walk refuses objects.
     #[default]
     None,
     /// Scalars are static.

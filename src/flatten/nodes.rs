@@ -281,7 +281,7 @@ impl WordReader {
         self.complete()
     }
 
-    /// Called before each value, with the number of words that were read before it.
+    /// Called at each value that is no leaf of a sequence or a tuple, with the number of its own words that were read.
     fn begin_child(&mut self, words: usize) {
         if let Some(parent) = self.open.last_mut() {
             let word = self.so_far.word - words; // they were read

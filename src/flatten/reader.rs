@@ -156,8 +156,15 @@ struct Reader<'t> {
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
     type Value = usize;
 
+    /// After an error of the format, too, the walk has failed: a format may take it for the end of a list.
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
-        call_stack::grow!(document.deserialize_any(self))
+        let Reader { tape, at, place } = self;
+        let reader = Reader { tape: &mut *tape, at, place };
+        let read = call_stack::grow!(document.deserialize_any(reader));
+        if read.is_err() {
+            tape.fail();
+        }
+        read
     }
 }
 

@@ -294,7 +294,7 @@ impl Recorder {
     }
 }
 
-/// Counts more elements like the last one, whose words end at `end`. Only its count is behind them.
+/// Counts more elements like the last one, whose words end at `end`. The word there is its `REPEAT`, or there is none yet.
 fn repeat(words: &mut Vec<Word>, end: usize, count: usize) {
     match words.get_mut(end) {
         Some(word) => *word = word.repeated(count),

@@ -68,8 +68,8 @@ impl KnownStructure {
 pub(super) struct Memory {
     /// The structures that occurred twice, or once in `flatten_like`, the most recently used first.
     known: Vec<KnownStructure>,
-    /// The hashes of the last ones that came once. Many never come again: those are not
-    /// worth the copies.
+    /// The hashes of the last structures that occurred once. Most of these never occur again, so copies
+    /// would not pay.
     once: [u64; MOST_KNOWN],
     next: usize,
     hasher: DefaultHashBuilder,

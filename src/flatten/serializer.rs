@@ -1,6 +1,6 @@
 //! serde's side of a [tape](super::tape).
 //!
-//! Only code that depends on the type of a value is here, because it is compiled for each type. The
+//! Code that depends on the type of a value is here, and little else, because it is compiled for each type. The
 //! tape does the rest, and is compiled once.
 
 use std::fmt::Display;
@@ -209,7 +209,7 @@ impl SeqWriter<'_> {
         self.tape.row(self.at, is_leaf, owning, progress, most)
     }
 
-    /// Handles the outcome of the last row, and of the element before it. So many were as expected `before`.
+    /// Handles the outcome of the last row, and of the element before it. `before` is `progress.hits` before the row.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_row(&mut self, is_leaf: bool, before: usize, progress: &mut Progress) -> Result<()> {
         match self.tape.take_row(self.at, is_leaf, progress) {

@@ -585,7 +585,7 @@ impl Tape {
             return Ok(at);
         }
         match (mark, self.captures.open.last()) {
-            // Its own mark captures it: a mark inside of it would accept fewer levels.
+            // With equal levels, this mark opened the capture: an inner mark took a level.
             (Some(_), Some(capture))
                 if capture.role != Role::Key && capture.accepts.levels == self.accepts.levels =>
             {
@@ -600,7 +600,7 @@ impl Tape {
         }
     }
 
-    /// The number of an object comes next, the only scalar that is a leaf.
+    /// The number of an object comes next. Without other leaves beside objects, it is the only scalar that is a leaf.
     #[cold]
     fn open_object(&mut self, at: usize) -> Result<usize> {
         if self.failure.is_some() {

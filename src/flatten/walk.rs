@@ -9,10 +9,11 @@
 //! 3   Seq  CLOSE, after 2   is followed   it gets the treedef of the script
 //! ```
 //!
-//! So a structure that occurs once costs no copy of its words, and from its third occurrence on, nothing is
-//! recorded. At the end, the swaps of the script or of the record bring the leaves into the order of the structure, in which
+//! So a structure that occurs once costs no copy of its words, and one that occurs again and again is followed.
+//! (The hash leaves out the numbers of labels, so `{"a": 1}` and `{"b": 1}` count as one structure here. Two
+//! structures of one type that take turns are recorded each time: only another first word leads to another script.) At the end, the swaps of the script or of the record bring the leaves into the order of the structure, in which
 //! the entries of maps are sorted. What stays between two walks is the [memory](super::script::Memory) of the
-//! thread, the last script, the structures of the last keys, and the buffers of the tape, which are empty then. A
+//! thread, the last script, the structures of the last captured values, and the buffers of the tape, which are empty then. A
 //! value that `flatten_like` met, and whose structure is too large for a thread, has its script beside the treedef.
 
 use std::cell::Cell;

@@ -15,7 +15,7 @@ pub(super) const FIELD: Tag = 32;
 pub(super) const VARIANT: Tag = 33;
 /// The end of a compound that has any number of children.
 pub(super) const CLOSE: Tag = 34;
-/// Only counts the leaves since the word before, where no other word comes that could.
+/// Counts the leaves where no other word follows that could: at the end of an element, and before a label.
 pub(super) const LEAVES: Tag = 35;
 /// An opaque leaf, and one whose value is `None` or a unit.
 pub(super) const OPAQUE: Tag = 36;
@@ -127,7 +127,7 @@ impl Word {
         if self.has_number() { 0 } else { self.number() }
     }
 
-    /// The number of a repeat, a key or a static.
+    /// The number of a repeat, a back reference, a key or a static.
     pub(super) fn number(self) -> usize {
         (self.code >> 8) as usize // it was a `usize`
     }
@@ -162,7 +162,8 @@ impl Hash for Word {
 }
 
 /// For each open sequence, its last elements that were written out in full. `BACK_REFERENCE` refers to one of them, so the
-/// node maker must remember at least those that the recorder remembers: both add one at the same events.
+/// node maker must remember at least the elements that the recorder remembers. Both add one at the same events, but
+/// the recorder begins anew after a value diverged.
 pub(super) struct Forms<T>(Vec<T>);
 
 /// The forms of one open sequence: the index of the first, and their number.
@@ -199,7 +200,7 @@ impl<T> Forms<T> {
         of.count += 1; // at most the calls
     }
 
-    /// Those of the innermost sequence.
+    /// The forms of the innermost sequence.
     pub(super) fn of(&self, of: SeqForms) -> &[T] {
         self.0.get(of.first..).or_bug()
     }

@@ -102,3 +102,94 @@ fn a_leaf_reads_what_stands_there() {
     let all: Vec<Leaf> = serde_json::from_str("[true, null]").unwrap();
     assert_eq!(serde_json::to_string(&all).unwrap(), "[true,null]");
 }
+
+/// A reader of a format that takes an error of its own for the end of a sequence or of a map.
+struct Careless<'a>(&'a [Json]);
+
+impl<'de> serde::de::SeqAccess<'de> for Careless<'_> {
+    type Error = serde::de::value::Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Self::Error> {
+        let Some((first, rest)) = self.0.split_first() else { return Ok(None) };
+        self.0 = rest;
+        Ok(seed.deserialize(Torn(first)).ok())
+    }
+}
+
+impl<'de> serde::de::MapAccess<'de> for Careless<'_> {
+    type Error = serde::de::value::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Self::Error> {
+        serde::de::SeqAccess::next_element_seed(self, seed)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, Self::Error> {
+        serde::de::SeqAccess::next_element_seed(self, seed)?.ok_or(serde::de::Error::custom("torn"))
+    }
+}
+
+/// The document of such a reader. The text `torn` is an error, also inside of a list.
+struct Torn<'a>(&'a Json);
+
+impl<'de> serde::Deserializer<'de> for Torn<'_> {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: serde::de::Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        struct Strict<'a>(&'a [Json]);
+        impl<'de> serde::de::SeqAccess<'de> for Strict<'_> {
+            type Error = serde::de::value::Error;
+            fn next_element_seed<T: DeserializeSeed<'de>>(
+                &mut self,
+                seed: T,
+            ) -> Result<Option<T::Value>, Self::Error> {
+                let Some((first, rest)) = self.0.split_first() else { return Ok(None) };
+                self.0 = rest;
+                seed.deserialize(Torn(first)).map(Some)
+            }
+        }
+        match self.0 {
+            Json::String(torn) if torn == "torn" => Err(serde::de::Error::custom("torn")),
+            Json::Array(items) => visitor.visit_seq(Strict(items)),
+            Json::Object(entries) => {
+                let list: Vec<Json> = entries.values().cloned().collect();
+                visitor.visit_map(Careless(&list))
+            }
+            Json::Number(number) => visitor.visit_f64(number.as_f64().unwrap()),
+            _ => visitor.visit_unit(),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// The tree would have a hole.
+#[test]
+fn a_format_that_swallows_its_own_error_is_refused() {
+    for document in [
+        json!({"a": ["torn"], "b": 1.0}),
+        json!({"a": [1.0, [2.0, "torn"]]}),
+        json!({"a": "torn", "b": 1.0}),
+        json!([{"a": 1.0, "b": [1.0, "torn"]}, 2.0]),
+        json!([{"a": 1.0, "b": 2.0, "c": [["torn"]]}, 3.0]),
+    ] {
+        let read = TreeSeed::default().deserialize(Torn(&document));
+        assert!(read.is_err(), "{document}: {}", read.unwrap());
+    }
+    let whole = json!({"a": 1.0, "b": 2.0});
+    assert_eq!(TreeSeed::default().deserialize(Torn(&whole)).unwrap().to_string(), "{1.0: 2.0}");
+}

@@ -314,3 +314,24 @@ fn an_option_that_is_there_once_is_not_lost() {
         }
     }
 }
+
+/// Two types of one name have it at two addresses, so an element that is serialized again is compared by the text.
+#[test]
+fn a_name_at_two_addresses_is_one_name() {
+    static NAMES: &str = "PP";
+    struct Item(bool);
+    impl Serialize for Item {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let name = if self.0 { &NAMES[1..2] } else { &NAMES[0..1] };
+            let mut tuple = serializer.serialize_tuple_struct(name, 2)?;
+            for _ in 0..if self.0 { 3 } else { 2 } {
+                serde::ser::SerializeTupleStruct::serialize_field(&mut tuple, &1.0)?;
+            }
+            serde::ser::SerializeTupleStruct::end(tuple)
+        }
+    }
+    let items: Vec<Item> = (0..30).map(|at| Item(at == 20)).collect();
+    let (leaves, treedef) = treedef::flatten_as::<f64>(&items).unwrap();
+    assert_eq!(leaves.len(), 61);
+    assert_eq!(treedef.to_string(), "[P(*, *); 20, P(*, *, *), P(*, *); 9]");
+}

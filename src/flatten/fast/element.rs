@@ -64,8 +64,8 @@ pub(super) struct Cells {
     pub(super) kinds: [Cell<LeafKind>; CELLS],
     /// The words of each form, one form behind the other.
     words: [Word; SLOTS],
-    /// For a word: the place of another one that may come instead, in the next form that begins with
-    /// the same words. 0 if there is none.
+    /// For a word: where to go on if a call does not match it, at the first different word of the next form with
+    /// the same words before. 0 if there is none.
     others: [u16; SLOTS],
     /// The number of words.
     used: usize,
@@ -240,7 +240,7 @@ impl ElementPosition {
         (self.place & 0xffff).into()
     }
 
-    /// Behind an element that is a number there is no place: this has its bits.
+    /// For an element that is a number, the position carries the bits of the number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn of_bits(bits: u64) -> Self {
         ElementPosition { cells: bits as u32, place: (bits >> 32) as u32 } // the two halves

@@ -7,7 +7,7 @@
 //!
 //! An element that turns out to be different has been serialized in part, and is serialized again.
 //! A `Serialize` implementation that gives something only once notices this. So no row is tried if
-//! a type inside the last element owns something. Other cases are reported as errors as far as
+//! a field of the last element, or a child of it, has a type that owns something. Other cases are reported as errors as far as
 //! possible, and [`Flattener::serialize_once`] serializes nothing twice.
 //!
 //! [`Flattener::serialize_once`]: crate::Flattener::serialize_once
@@ -22,6 +22,7 @@ use crate::leaf::bits::{Bits, MOST_PLAIN_LEAVES, is_number, scalar};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, NodeKind, Word};
 use crate::treedef::encoding::SPARE;
+use crate::treedef::node_ref::is_name;
 
 use super::super::drivers::{Drivers, Span, is_recorded};
 use super::super::word::{self, ALL_KINDS, KindSet, MOST_COMPARED, bit};
@@ -48,7 +49,7 @@ pub(in crate::flatten) struct Row<'r> {
     like: ExpectedElement<'r>,
     block: &'r mut NumberBlock,
     leaves: &'r mut Sink,
-    /// The most elements that may still be taken.
+    /// While a script is followed, the most elements that may still be taken. Otherwise, 0 ends the row.
     left: usize,
     progress: &'r mut Progress,
     drivers: &'r mut Drivers,
@@ -66,7 +67,7 @@ pub(in crate::flatten) struct Progress {
     /// How many elements were as expected, and how often one was not.
     pub(in crate::flatten) hits: usize,
     misses: usize,
-    /// How many elements were of a new form. As many as are remembered do not count as misses.
+    /// How many elements ended a row of several forms. As many as are remembered do not count as misses.
     new: usize,
     /// The outcome of the last row, until it is taken.
     outcome: Option<Outcome>,
@@ -261,7 +262,7 @@ impl Row<'_> {
                 outcome.like = form.map(|form| form.recorded);
             }
             None => {
-                // A number of another kind is expected again. Of what else there is, nothing was seen.
+                // A number of another kind must be a leaf again. Anything else was refused unseen.
                 let different = (error.0 == ElementMismatch::NUMBER)
                     .then_some(SeenPart { surely: false, leaves: 1 });
                 self.progress.misses += usize::from(different.is_none()); // at most the elements
@@ -301,11 +302,11 @@ pub(in crate::flatten) struct SeqState<'t> {
 #[derive(Default)]
 pub(in crate::flatten) struct Rows {
     buffers: Option<Box<RowBuffers>>,
-    /// The kind of the last scalar that was not pushed to the leaves where it came.
+    /// The kind of the last scalar that took the slow path, `Tape::scalar_here`.
     pub(in crate::flatten) last_kind: Option<LeafKind>,
     /// How many children so far have a type that owns something.
     pub(in crate::flatten) owning: usize,
-    /// In how many open sequences an element is serialized again, and compared with the one before.
+    /// In how many open sequences an element is serialized again, and compared with the element that it was expected to be like.
     pub(in crate::flatten) checks: usize,
 }
 
@@ -474,7 +475,8 @@ fn agree(a: &[Word], b: &[Word], mut leaves: usize) -> bool {
         if leaves <= a.leaves().min(b.leaves()) {
             return true;
         }
-        if !a.is(*b) {
+        // Two types of one name have it at two addresses.
+        if !a.has_code_of(*b) || !is_name(a.name, b.name) {
             return false;
         }
         leaves -= a.leaves(); // there are more
