@@ -508,8 +508,12 @@ impl<'de> Cursor<'de> {
     #[cold]
     fn object(&mut self, may_be_scalar: bool) -> Interior {
         if may_be_scalar && !self.supply.are_objects() {
-            expect_scalar(false);
-            return self.pass();
+            let inside = self.pass();
+            // Where the walk ends here, no object takes what is expected.
+            if matches!(inside, Interior::Same) {
+                expect_scalar(false);
+            }
+            return inside;
         }
         if self.settle().is_err() {
             return Interior::TooDeep;

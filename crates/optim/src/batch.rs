@@ -154,6 +154,8 @@ pub fn quantile(stack: &Tree<Vec<f64>>, quantile: f64) -> Result<Tree<f64>> {
         match part {
             0.0 => below,
             _ if below == above => below,
+            // The difference may be too large.
+            part if (above - below).is_infinite() => below * (1.0 - part) + above * part,
             part if part < 0.5 => below + part * (above - below),
             part => above - (1.0 - part) * (above - below),
         }
@@ -179,8 +181,6 @@ pub fn quantile(stack: &Tree<Vec<f64>>, quantile: f64) -> Result<Tree<f64>> {
 pub fn write_csv(stack: &Tree<Vec<f64>>, writer: impl std::io::Write) -> Result<()> {
     let failed = |error: csv::Error| Error::Function(error.into());
     let mut table = csv::Writer::from_writer(writer);
-    let names = stack.treedef().leaf_paths().map(|path| path.to_string());
-    table.write_record(names).map_err(failed)?;
     let rows = stack.leaves().first().map_or(0, Vec::len);
     if let Some((path, numbers)) = stack.iter().find(|(_, numbers)| numbers.len() != rows) {
         let found = numbers.len();
@@ -188,6 +188,8 @@ pub fn write_csv(stack: &Tree<Vec<f64>>, writer: impl std::io::Write) -> Result<
             format!("expected {rows} numbers as in the first leaf, found {found} at `{path}`");
         return Err(Error::Argument(message));
     }
+    let names = stack.treedef().leaf_paths().map(|path| path.to_string());
+    table.write_record(names).map_err(failed)?;
     for row in 0..rows {
         table
             .serialize(stack.leaves().iter().map(|numbers| numbers[row]).collect::<Vec<_>>())

@@ -96,7 +96,10 @@ impl Dual for Dual64 {
 }
 
 impl<const N: usize> Dual for DualSVec64<N> {
-    const LANES: usize = N;
+    const LANES: usize = {
+        assert!(N > 0, "a dual number needs at least one derivative");
+        N
+    };
 
     fn of(re: f64) -> Self {
         DualSVec64::from_re(re)

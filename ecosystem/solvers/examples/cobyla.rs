@@ -12,7 +12,8 @@ pub fn main() -> Result<(), ParametersError> {
     let problem = p.problem(|model: &Decay<f64>| model.loss());
     let stop = StopTols { ftol_abs: 1e-12, ..StopTols::default() };
     // An error has the reason, and the best vector until then.
-    let (_, best, _) = problem.cobyla(5000, RhoBeg::All(0.2), stop).expect("a minimum");
+    let (status, best, _) = problem.cobyla(5000, RhoBeg::All(0.2), stop)?.expect("a minimum");
+    assert!(!matches!(status, cobyla::SuccessStatus::MaxEvalReached), "{status:?}");
     assert!(is_found(&p.value(&best)?, 1e-3), "{}", p.report(&best));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use treedef::{__private, ToPath};
 
 use super::derivatives::Jacobian;
-use super::error::{Error, Result, shown};
+use super::error::{Error, Result, quoted, shown};
 use super::plan::Plan;
 use crate::state::leaf_at;
 
@@ -76,6 +76,7 @@ impl<'p> Covariance<'p> {
         residuals: &[f64],
         jacobian: &[f64],
     ) -> Result<Self> {
+        plan.expect_length("the vector", x.len())?;
         let (rows, count) = (residuals.len(), x.len());
         if jacobian.len() != rows * count {
             let (what, expected) = ("the Jacobian", rows * count);
@@ -88,17 +89,23 @@ impl<'p> Covariance<'p> {
             );
             return refused(reason);
         }
+        if let Some(at) = residuals.iter().position(|residual| !residual.is_finite()) {
+            return refused(format!("the residual [{at}] is {}", shown(residuals[at])));
+        }
+        if let Some(at) = jacobian.iter().position(|slope| !slope.is_finite()) {
+            let (name, row) = (quoted(&plan.path(plan.leaf_of(at / rows))), at % rows);
+            let slope = shown(jacobian[at]);
+            return refused(format!("the derivative of residual [{row}] by {name} is {slope}"));
+        }
         let of_scaled = match inverse_square(jacobian, rows) {
             Ok(inverse) => inverse,
             Err(at) => {
                 let column = &jacobian[at * rows..(at + 1) * rows];
-                let name = plan.path(plan.leaf_of(at));
+                let name = quoted(&plan.path(plan.leaf_of(at)));
                 return refused(if column.iter().all(|slope| *slope == 0.0) {
-                    format!("the residuals do not depend on `{name}`")
+                    format!("the residuals do not depend on {name}")
                 } else {
-                    format!(
-                        "the residuals do not determine `{name}` beside the parameters before it"
-                    )
+                    format!("the residuals do not determine {name} beside the parameters before it")
                 });
             }
         };

@@ -262,8 +262,8 @@ impl Plan {
         D: Dual + DualNum<Primitive = f64>,
     {
         let Rows { values, rows } = self.derivatives(|model| iter::once(function(model)), x)?;
-        let both = values.into_iter().zip(rows).next();
-        Ok(both.unwrap_or_default()) // there is one
+        let (value, gradient) = values.into_iter().zip(rows).next().unwrap_or_default(); // there is one
+        Ok((finite_value(value)?, gradient))
     }
 
     pub(super) fn residuals_and_jacobian<U, D, R>(
@@ -277,6 +277,7 @@ impl Plan {
         R: IntoIterator<Item = D>,
     {
         let Rows { values, rows } = self.derivatives(residuals, x)?;
+        expect_finite_residuals(&values)?;
         let columns = (0..x.len()).flat_map(|by| rows.iter().map(move |row| row[by]));
         Ok((values, columns.collect()))
     }
@@ -311,6 +312,22 @@ impl Plan {
             (rows[first][second], rows[second][first]) = (slope, slope);
         }
         Ok(Hessian { value, gradient, rows })
+    }
+}
+
+/// The value of a function, which has to be finite.
+pub(super) fn finite_value(value: f64) -> Result<f64> {
+    let what = || "the value of the function".to_owned();
+    if value.is_finite() { Ok(value) } else { Err(Error::NotFinite { what: what(), value }) }
+}
+
+/// Returns an error for the first residual that is not finite.
+pub(super) fn expect_finite_residuals(residuals: &[f64]) -> Result<()> {
+    match residuals.iter().position(|residual| !residual.is_finite()) {
+        Some(at) => {
+            Err(Error::NotFinite { what: format!("the residual [{at}]"), value: residuals[at] })
+        }
+        None => Ok(()),
     }
 }
 

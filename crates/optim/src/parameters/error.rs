@@ -118,6 +118,14 @@ pub enum Error {
         /// The found length.
         found: usize,
     },
+    /// A result of a function of the model that is NaN or infinite.
+    #[error("expected a finite number, found {} as {what}", shown(*.value))]
+    NotFinite {
+        /// The name of the result.
+        what: String,
+        /// The number.
+        value: f64,
+    },
     /// A matrix that is not a covariance, or that belongs to another point.
     #[error("no covariance: {reason}")]
     Covariance {

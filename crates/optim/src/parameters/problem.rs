@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use num_dual::DualNum;
 use serde::de::DeserializeOwned;
 
+use super::duals::finite_value;
 use super::error::Result;
 use super::vector::Parameters;
 
@@ -29,11 +30,17 @@ use super::vector::Parameters;
 /// assert_eq!(problem.value(&[4.0, 0.0])?, 4.0);
 /// # Ok::<(), treedef_optim::ParametersError>(())
 /// ```
-#[derive(Clone, Debug)]
 pub struct Problem<'p, T, U, F> {
     parameters: &'p Parameters<T>,
     function: F,
     model: PhantomData<fn(&U)>,
+}
+
+impl<T, U, F: Clone> Clone for Problem<'_, T, U, F> {
+    fn clone(&self) -> Self {
+        let Problem { parameters, function, model } = self;
+        Problem { parameters, function: function.clone(), model: *model }
+    }
 }
 
 impl<T> Parameters<T> {
@@ -48,13 +55,13 @@ impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
     ///
     /// # Errors
     ///
-    /// As [`Parameters::value_as`](crate::Parameters::value_as).
+    /// As [`Parameters::value_as`](crate::Parameters::value_as), and when the value is not finite.
     pub fn value<D>(&self, x: &[f64]) -> Result<f64>
     where
         D: DualNum<Primitive = f64>,
         F: Fn(&U) -> D,
     {
-        Ok(self.parameters.plan.value_of::<U, D, D>(&self.function, x)?.re())
+        finite_value(self.parameters.plan.value_of::<U, D, D>(&self.function, x)?.re())
     }
 }
 
@@ -108,24 +115,32 @@ mod for_argmin {
     }
 }
 
+/// The value of a vector that has no model. Cobyla computes with it, so it is far from the largest float.
+#[cfg(feature = "cobyla")]
+const WORST: f64 = 1e100;
+
 #[cfg(feature = "cobyla")]
 impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
     /// A minimum by cobyla, which respects the [`bounds`](crate::Parameters::bounds): what
-    /// [`cobyla::minimize`] returns, with the vector in the middle. A vector without a model is worse than
-    /// any other. `begin` is the size of the first steps.
+    /// [`cobyla::minimize`] returns, with the vector in the middle. For a vector without a model, and for a
+    /// value that is not finite, the function counts as 1e100. `begin` is the size of the first steps.
+    ///
+    /// After `evaluations` calls the result is `Ok` with `MaxEvalReached`: test the status.
     ///
     /// # Errors
     ///
-    /// Returns an error when cobyla fails, for instance because it needs more evaluations.
+    /// As [`value`](Self::value) at the initial vector, and when `begin` or `xtol_abs` has another length than
+    /// the vector. The errors inside are the errors of cobyla.
     ///
     /// ```
-    /// use cobyla::{RhoBeg, StopTols};
+    /// use cobyla::{RhoBeg, StopTols, SuccessStatus};
     /// use treedef_optim::Parameters;
     ///
     /// let p = Parameters::new(&(0.5, 0.5))?.bounds(".0", 0.0..=1.0)?;
     /// let problem = p.problem(|m: &(f64, f64)| (m.0 - 2.0).powi(2) + (m.1 + 3.0).powi(2));
     /// let stop = StopTols { ftol_abs: 1e-12, ..StopTols::default() };
-    /// let (_, x, _) = problem.cobyla(1000, RhoBeg::All(0.2), stop).expect("a minimum");
+    /// let (status, x, _) = problem.cobyla(1000, RhoBeg::All(0.2), stop)?.expect("a minimum");
+    /// assert!(matches!(status, SuccessStatus::FtolReached), "{status:?}");
     /// assert!(x[0] == 1.0 && (x[1] + 3.0).abs() < 1e-3);
     /// # Ok::<(), treedef_optim::ParametersError>(())
     /// ```
@@ -135,20 +150,33 @@ impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
         evaluations: usize,
         begin: cobyla::RhoBeg,
         stop: cobyla::StopTols,
-    ) -> std::result::Result<
-        (cobyla::SuccessStatus, Vec<f64>, f64),
-        (cobyla::FailStatus, Vec<f64>, f64),
+    ) -> Result<
+        std::result::Result<
+            (cobyla::SuccessStatus, Vec<f64>, f64),
+            (cobyla::FailStatus, Vec<f64>, f64),
+        >,
     >
     where
         D: DualNum<Primitive = f64>,
         F: Fn(&U) -> D,
     {
         let p = self.parameters;
+        let first = self.value(p.initial())?;
+        if p.is_empty() {
+            return Ok(Ok((cobyla::SuccessStatus::Success, Vec::new(), first))); // cobyla needs a number
+        }
+        if let cobyla::RhoBeg::Set(steps) = &begin {
+            p.plan.expect_length("the first steps", steps.len())?;
+        }
+        if !stop.xtol_abs.is_empty() {
+            p.plan.expect_length("`xtol_abs`", stop.xtol_abs.len())?;
+        }
+        let evaluations = evaluations.min(i32::MAX as usize); // cobyla counts in an `i32`
         let bounds: Vec<_> = p.lower().iter().copied().zip(p.upper().iter().copied()).collect();
-        let value = |x: &[f64], _: &mut ()| self.value(x).unwrap_or(f64::MAX);
+        let value = |x: &[f64], _: &mut ()| self.value(x).map_or(WORST, |value| value.min(WORST));
         let none: [&dyn cobyla::Func<()>; 0] = [];
         let stop = Some(stop);
-        cobyla::minimize(value, p.initial(), &bounds, &none, (), evaluations, begin, stop)
+        Ok(cobyla::minimize(value, p.initial(), &bounds, &none, (), evaluations, begin, stop))
     }
 }
 
@@ -157,12 +185,15 @@ pub use least_squares::LeastSquares;
 
 #[cfg(feature = "levenberg-marquardt")]
 mod least_squares {
+    use std::sync::OnceLock;
+
     use levenberg_marquardt::LeastSquaresProblem;
     use nalgebra::{DMatrix, DVector, Dyn, U1, VecStorage};
 
     use super::*;
     use crate::dual::Dual;
     use crate::parameters::Covariance;
+    use crate::parameters::duals::expect_finite_residuals;
 
     impl<'p, T, U, F> Problem<'p, T, U, F> {
         /// The sum of the squares of residuals, for the crate `levenberg-marquardt`. The solver returns it
@@ -184,19 +215,30 @@ mod least_squares {
         /// ```
         pub fn least_squares(self) -> LeastSquares<'p, T, U, F> {
             let x = self.parameters.initial().to_vec();
-            LeastSquares { problem: self, x }
+            LeastSquares { problem: self, x, rows: OnceLock::new() }
         }
     }
 
     /// Residuals whose sum of squares becomes least. See [`Problem::least_squares`].
-    #[derive(Clone, Debug)]
     pub struct LeastSquares<'p, T, U, F> {
         problem: Problem<'p, T, U, F>,
         x: Vec<f64>,
+        /// The number of residuals, once there were some.
+        rows: OnceLock<usize>,
+    }
+
+    impl<T, U, F: Clone> Clone for LeastSquares<'_, T, U, F> {
+        fn clone(&self) -> Self {
+            let LeastSquares { problem, x, rows } = self;
+            LeastSquares { problem: problem.clone(), x: x.clone(), rows: rows.clone() }
+        }
     }
 
     impl<'p, T, U: DeserializeOwned, F> LeastSquares<'p, T, U, F> {
-        /// The vector: at first the initial one, after the solver its result.
+        /// The vector: at first the initial one, after the solver its result. A vector without a model counts
+        /// as far from the minimum, so the solver takes a smaller step. If it stopped with
+        /// `User("residuals")`, the initial vector has none, and [`Parameters::value`] or
+        /// [`Parameters::residuals_and_jacobian`] says why. The solver knows no bounds: use transforms.
         pub fn x(&self) -> &[f64] {
             &self.x
         }
@@ -239,8 +281,20 @@ mod least_squares {
 
         fn residuals(&self) -> Option<DVector<f64>> {
             let Problem { parameters, function, .. } = &self.problem;
-            let residuals = parameters.plan.value_of::<U, D, R>(function, &self.x).ok()?;
-            Some(DVector::from_vec(residuals.into_iter().map(|number| Dual::re(&number)).collect()))
+            let residuals = parameters.plan.value_of::<U, D, R>(function, &self.x);
+            let residuals = residuals.and_then(|residuals| {
+                let residuals: Vec<f64> = residuals.into_iter().map(|x| Dual::re(&x)).collect();
+                expect_finite_residuals(&residuals)?;
+                Ok(residuals)
+            });
+            if let Ok(residuals) = residuals {
+                self.rows.get_or_init(|| residuals.len());
+                return Some(DVector::from_vec(residuals));
+            }
+            // The solver goes back from a vector that is worse, and would stop at one that has none.
+            let mut worst = DVector::zeros(*self.rows.get()?);
+            worst.iter_mut().take(1).for_each(|residual| *residual = f64::MAX);
+            Some(worst)
         }
 
         fn jacobian(&self) -> Option<DMatrix<f64>> {

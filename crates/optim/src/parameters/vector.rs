@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::without_objects;
 use treedef::{Flattener, LeafKind, flatten_objects, unflatten};
 
 #[cfg(feature = "num-dual")]
@@ -100,9 +101,10 @@ impl<T: Serialize> Parameters<T> {
     ///
     /// # Errors
     ///
-    /// As [`flatten`](treedef::flatten()).
+    /// As [`flatten`](treedef::flatten()), and when objects are of another type than `f64`.
     pub fn new(model: &T) -> Result<Self> {
-        let floats = Flattener::new().leaves_where(LeafKind::is_float);
+        // An object that is another scalar is an error: else the constants beside it would vary.
+        let floats = without_objects(Flattener::new().leaves_where(LeafKind::is_float));
         let plan = match flatten_objects::<f64>(model) {
             Ok((start, treedef)) if !start.is_empty() => {
                 Plan::new(treedef, Flattener::new(), true, start, None)
@@ -401,7 +403,7 @@ impl<T> Parameters<T> {
     /// # Errors
     ///
     /// As [`value_as`](Self::value_as). Also when a derivative is not finite: the path is the one of a number
-    /// whose own derivative is not, as of a root at 0.
+    /// whose own derivative is not, as of a root at 0. And when a value of the function is not finite.
     ///
     /// ```
     /// use num_dual::DualSVec64;

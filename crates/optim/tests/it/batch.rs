@@ -99,3 +99,19 @@ fn a_table_has_all_digits() {
     let error = batch::write_csv(&uneven, Vec::new()).unwrap_err();
     assert_eq!(error.to_string(), "expected 1 numbers as in the first leaf, found 0 at `.1`");
 }
+
+#[test]
+fn a_quantile_between_numbers_of_a_large_difference_is_finite() {
+    let stack = batch::stack(&[-1e308, 1e308]).unwrap();
+    assert_eq!(batch::quantile(&stack, 0.5).unwrap().leaves(), [0.0]);
+}
+
+#[cfg(feature = "csv")]
+#[test]
+fn a_table_of_unequal_columns_is_not_begun() {
+    let stack =
+        Tree::new(batch::stack(&[(1.0, 2.0)]).unwrap().treedef().clone(), vec![vec![1.0], vec![]]);
+    let mut table = Vec::new();
+    assert!(batch::write_csv(&stack.unwrap(), &mut table).is_err());
+    assert!(table.is_empty());
+}

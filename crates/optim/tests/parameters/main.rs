@@ -5,4 +5,6 @@ mod contradictions;
 mod duals;
 mod models;
 mod reports;
+#[cfg(feature = "num-dual")]
+mod solvers;
 mod transforms;

@@ -330,3 +330,62 @@ fn ties_are_transitive() -> Result {
     assert_eq!(p.point(&expected)?, [5.0]);
     Ok(())
 }
+
+#[test]
+fn constants_beside_objects_of_another_type_do_not_vary() {
+    let error = Parameters::new(&(treedef::Object(1.0f32), 2.0)).unwrap_err().to_string();
+    assert!(error.contains("a `f32` is an object"), "{error}");
+}
+
+thread_local! {
+    static NEWTYPES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// An object below as many transparent newtypes as the thread says.
+struct Below;
+
+impl<'de> Deserialize<'de> for Below {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
+        struct Inner;
+        impl<'de> serde::de::Visitor<'de> for Inner {
+            type Value = Below;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_newtype_struct<D: serde::Deserializer<'de>>(
+                self,
+                deserializer: D,
+            ) -> std::result::Result<Below, D::Error> {
+                Below::deserialize(deserializer)
+            }
+        }
+        match NEWTYPES.get().checked_sub(1) {
+            Some(left) => {
+                NEWTYPES.set(left);
+                deserializer.deserialize_newtype_struct("Other", Inner)
+            }
+            None => treedef::Object::<f64>::deserialize(deserializer).map(|_| Below),
+        }
+    }
+}
+
+/// The walk ends at the request for the object, which is then not taken.
+#[test]
+fn a_walk_that_is_too_deep_leaves_nothing_behind() -> Result {
+    let (leaves, treedef) = treedef::flatten(&1.0)?;
+    let mut refused = 0;
+    for newtypes in 0..300 {
+        NEWTYPES.set(newtypes);
+        refused += u32::from(treedef::unflatten::<Below>(&treedef, &leaves).is_err());
+        let p = Parameters::new(&(treedef::Object(1.0), 2.0))?;
+        assert_eq!(p.value(&[3.0])?, (treedef::Object(3.0), 2.0), "{newtypes}");
+        let (_, treedef) = treedef::flatten_objects::<f64>(&(treedef::Object(1.0), 2.0))?;
+        assert_eq!(treedef.num_leaves(), 1);
+    }
+    assert!(refused > 0);
+    Ok(())
+}

@@ -226,3 +226,21 @@ fn the_covariance_of_residuals_is_that_of_numpy() -> Result {
     assert_eq!(message(&[0.1; 3], &[1.0; 5]), "expected 6 numbers in the Jacobian, found 5");
     Ok(())
 }
+
+#[test]
+fn a_covariance_of_residuals_says_what_is_wrong() -> Result {
+    let p = Parameters::new(&3.0)?;
+    let of = |x: &[f64], residuals: &[f64], jacobian: &[f64]| {
+        p.covariance_of_residuals(x, residuals, jacobian).unwrap_err().to_string()
+    };
+    let slopes = [1.0, 2.0, 3.0, 4.0, 4.0, 3.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0];
+    let error = of(&[1.0, 2.0, 3.0], &[1.0; 4], &slopes);
+    assert_eq!(error, "expected 1 numbers in the vector, found 3");
+    let error = of(&[1.0], &[1.0, f64::NAN], &[1.0, 1.0]);
+    assert_eq!(error, "no covariance: the residual [1] is NaN");
+    let error = of(&[1.0], &[1.0, 2.0], &[1.0, f64::INFINITY]);
+    assert_eq!(error, "no covariance: the derivative of residual [1] by the root is inf");
+    let error = of(&[1.0], &[1.0, 2.0], &[0.0, 0.0]);
+    assert_eq!(error, "no covariance: the residuals do not depend on the root");
+    Ok(())
+}
