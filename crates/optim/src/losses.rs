@@ -71,7 +71,15 @@ pub fn log_cosh<T: DualNum>(error: T) -> T {
 /// assert_eq!(sigmoid_binary_cross_entropy(800.0, 0.0), 800.0);
 /// ```
 pub fn sigmoid_binary_cross_entropy<T: DualNum>(score: T, label: T::Primitive) -> T {
-    softplus(-score.clone()) * label + softplus(score) * (T::one() - label)
+    let (zero, other) = (T::zero().re(), T::one().re() - label);
+    // The other loss may be infinite, and zero times that is NaN.
+    if label == zero {
+        softplus(score)
+    } else if other == zero {
+        softplus(-score)
+    } else {
+        softplus(-score.clone()) * label + softplus(score) * other
+    }
 }
 
 /// `ln(1 + exp(x))`.

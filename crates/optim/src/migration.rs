@@ -11,7 +11,7 @@ use crate::error::{Result, place};
 use crate::leaf::Trainable;
 use crate::saved::settle;
 use crate::state::{State, origins};
-use crate::transform::{ACCUMULATE, Slots, Transform};
+use crate::transform::{ACCUMULATE, APPLY_IF_FINITE, Slots, Transform};
 
 /// The result of [`State::migrate`]. It prints as one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -196,7 +196,7 @@ fn parts<'s, L>(slots: &'s mut Slots<L>, mut holds: Vec<bool>, found: &mut Vec<P
         }
         holds = selected;
     }
-    if inner.is_empty() || !leaves.is_empty() {
+    if inner.is_empty() || !leaves.is_empty() || transform == APPLY_IF_FINITE {
         let (transform, holds) = (&**transform, holds.clone());
         found.push(Part { transform, count, leaves, holds, is_used: false });
     }
@@ -213,6 +213,9 @@ const FORGETFUL: [&str; 7] = [
     "set_to_zero",
     "weight_decay",
 ];
+
+/// The transforms whose memory moves to any level: gradients so far, and errors in a row.
+const AT_ANY_LEVEL: [&str; 2] = [ACCUMULATE, APPLY_IF_FINITE];
 
 /// The parts that move from an old state into a new one.
 struct Moving<'s, L> {
@@ -231,9 +234,7 @@ impl<L: Trainable> Moving<'_, L> {
     /// The old transform of this name that remembers a leaf.
     fn source(&self, transform: &str, leaf: usize) -> Option<usize> {
         let origin = (*self.origins.get(leaf)?)?;
-        // Accumulated gradients may be at any level.
-        let is_mean = transform == ACCUMULATE;
-        let after = if is_mean { 0 } else { *self.after.get(leaf)? };
+        let after = if AT_ANY_LEVEL.contains(&transform) { 0 } else { *self.after.get(leaf)? };
         let fits = |old: &Part<'_, L>| {
             old.transform == transform && old.holds.get(origin).copied().unwrap_or(true)
         };
@@ -256,7 +257,7 @@ impl<L: Trainable> Moving<'_, L> {
         let most = counts.into_iter().max_by_key(|(count, leaves)| (*leaves, *count));
         let Some((count, leaves)) = most else {
             let is_known = held.is_empty() || FORGETFUL.contains(&part.transform);
-            if !is_known && part.transform != ACCUMULATE {
+            if !is_known && !AT_ANY_LEVEL.contains(&part.transform) {
                 let names: Vec<String> =
                     self.old.iter().map(|old| format!("`{}`", old.transform)).collect();
                 let names = names.join(", ");
@@ -288,7 +289,7 @@ impl<L: Trainable> Moving<'_, L> {
         else {
             return false;
         };
-        if part.transform != ACCUMULATE {
+        if !AT_ANY_LEVEL.contains(&part.transform) {
             self.after.iter_mut().skip(leaf).take(1).for_each(|after| *after = source + 1);
         }
         // The rest is dropped at the end.

@@ -306,7 +306,8 @@ pub trait Optimiser {
     /// M. Zhang et al., *Lookahead Optimizer*, 2019.
     ///
     /// The model has the fast parameters, for which gradients are computed. After every `period` steps they are the slow
-    /// ones, which are better for tests; in between, these are in the state.
+    /// ones, which are better for tests; in between, these are in the state. Gradients that are accumulated inside, or skipped,
+    /// count as steps. Put `freeze` around it, too: inside, a leaf that is changed by hand would be drawn back.
     ///
     /// ```
     /// use treedef::Tree;
@@ -333,6 +334,9 @@ pub trait Optimiser {
     /// the optimiser changes in such a step. More than `max_consecutive_errors` in a row are an error with the path of the
     /// first such number; optax would make the parameters NaN. To refuse the first, see
     /// [`check_finite`](crate::transform::check_finite).
+    ///
+    /// Put it around the whole chain, as a transform before it has already seen the gradient. Put `freeze` around it, if the gradients
+    /// of frozen leaves shall not count. After the error, `step` has taken the model; `step_in_place` leaves it.
     ///
     /// ```
     /// use treedef_optim::{Optimiser, adam};

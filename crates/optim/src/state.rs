@@ -13,7 +13,7 @@ use treedef::{NodeKind, NodeRef, Tree, TreeDef};
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Trainable;
 use crate::transform::{
-    ACCUMULATE, APPLY_IF_FINITE, Place, Slots, Step, Transform, contains, ranges,
+    ACCUMULATE, APPLY_IF_FINITE, LOOKAHEAD, Place, Slots, Step, Transform, contains, ranges,
     running_statistics,
 };
 
@@ -127,7 +127,7 @@ impl<T, L: Trainable> State<T, L> {
     }
 
     /// The number of steps of the first transform that counts them. Gradients that were
-    /// [accumulated](crate::Optimiser::accumulate) are one step.
+    /// [accumulated](crate::Optimiser::accumulate) are one step. Inside a lookahead that resets the state, it restarts with that.
     ///
     /// ```
     /// use treedef_optim::{Optimiser, adam};
@@ -143,7 +143,8 @@ impl<T, L: Trainable> State<T, L> {
     pub fn count(&self) -> u64 {
         fn first<L>(slots: &Slots<L>) -> u64 {
             let inside = || slots.parts.iter().map(first).find(|count| *count > 0);
-            let counts_steps = ![ACCUMULATE, APPLY_IF_FINITE].contains(&&*slots.transform);
+            let counts_steps =
+                ![ACCUMULATE, APPLY_IF_FINITE, LOOKAHEAD].contains(&&*slots.transform);
             let is_step = slots.count > 0 && counts_steps;
             if is_step { slots.count } else { inside().unwrap_or_default() }
         }

@@ -138,7 +138,7 @@ pub fn incremental_update<L: Trainable, T: Serialize + DeserializeOwned>(
 ///
 /// # Errors
 ///
-/// As [`scale`], and when the set is empty, or a number is infinite or NaN.
+/// As [`scale`], and when the set is empty, a number is infinite or NaN, or a simplex has no number.
 ///
 /// ```
 /// use treedef_optim::transform::Projection;

@@ -9,16 +9,18 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Kernel, Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform, norm, scale};
+use crate::transform::{DECAY, Place, Slots, Step, Transform, norm, scale};
 
 /// Descent with the means of squared gradients of each row and each column instead of each number: optax's `adafactor`.
 ///
 /// The two largest dimensions of a leaf are its rows and columns, if both have
 /// [`min_dim_size_to_factor`](AdaFactor::min_dim_size_to_factor) numbers or more. Other leaves, and models of plain numbers, have
 /// a mean for each number, as small arrays have in optax. In memory, the means of candle's tensors are as
-/// small as a row and a column. The means of other leaves, and all means in a file, are as large as the leaf.
+/// small as a row and a column. Other leaves with shapes, and files, have three arrays of the size of the leaf, one more than with
+/// `adam`; plain numbers have one. The means have the type of the leaf: those of small gradients are zero in `f16`, and the step is then
+/// infinite or NaN: use `bf16` or `f32`.
 ///
-/// A step is as long as the root mean square of an array, times the rate. An array is a leaf. Plain numbers in one `Vec`,
+/// The root mean square of a step is at most the rate times that of the array, which counts as 0.001 or more. An array is a leaf. Plain numbers in one `Vec`,
 /// array or tuple form an array, and so does a field that is a single number. N. Shazeer and M. Stern, *Adafactor*, 2018.
 ///
 /// ```
@@ -58,12 +60,13 @@ pub struct AdaFactor {
 
 const NAME: &str = "adafactor";
 /// The slots of the momentum inside, which has no memory if there is none.
-const MOMENTUM: &str = "momentum";
+const MOMENTUM: &str = "adafactor.momentum";
 /// The smallest length of parameters that is not zero.
 const SMALLEST: f64 = 1e-3;
 
 impl AdaFactor {
     /// Sets the smallest number of rows and columns of which only means are kept. The default is 128; for none, use `usize::MAX`.
+    /// Keep it in a training: the means of a leaf that a change moves across the limit would start at zero, with a count that goes on.
     pub fn min_dim_size_to_factor(mut self, smallest: usize) -> Self {
         self.smallest = smallest;
         self
@@ -72,7 +75,17 @@ impl AdaFactor {
     /// Sets the decay of the means of the squares, which changes with the steps. The default is
     /// `|count| 1.0 - (count as f64 + 1.0).powf(-0.8)`; optax's `decay_rate` is 0.8 there, and its `decay_offset` is subtracted from
     /// the count.
-    pub fn decay(mut self, decay: impl Into<Schedule>) -> Self {
+    ///
+    /// ```
+    /// use treedef_optim::{Optimiser, adafactor};
+    ///
+    /// // optax's `decay_offset=100`, after as many steps with other settings.
+    /// let after = |count: u64| 1.0 - (count.saturating_sub(100) as f64 + 1.0).powf(-0.8);
+    /// let state = adafactor(0.1).decay_of_squares(after).init::<f64, _>(&[1.0, 7.0])?;
+    /// assert_eq!((after(0), after(100), state.count()), (0.0, 0.0, 0));
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    pub fn decay_of_squares(mut self, decay: impl Into<Schedule>) -> Self {
         self.means = decay.into();
         self
     }
@@ -112,6 +125,7 @@ impl AdaFactor {
         expect_limit(self.limit)?;
         expect_decay(self.momentum.unwrap_or_default())?;
         expect_at_least_zero("an eps", self.eps)?;
+        expect_at_least_zero(DECAY, self.decay.rate)?;
         Ok((Squares { decay, eps: self.eps }, self.rate.rate(count)?))
     }
 
@@ -173,14 +187,20 @@ impl AdaFactor {
         slots: &mut Slots<L>,
     ) -> Result<()> {
         let (squares, rate) = self.rules(slots.count)?;
+        // Before anything changes.
+        let [inner] = &mut *slots.parts else { return Err(slots.another(NAME, &["v"], 1)) };
+        match self.momentum {
+            None => inner.leaves(MOMENTUM, []).map(|[]| ())?,
+            Some(_) => inner.leaves(MOMENTUM, ["ema"]).map(drop)?,
+        }
         self.divide(step, slots, squares)?;
         for block in &slots.blocks(step)?.all {
             let mut step = step.among(&block.ranges);
             let root_mean_square =
                 |leaves: &[L]| -> Result<f64> { Ok(norm(step.place, leaves)? / block.len.sqrt()) };
-            let clipped = (root_mean_square(step.updates)? / self.limit).max(1.0);
+            let clipped = at_least(1.0, root_mean_square(step.updates)? / self.limit);
             let by = if self.by_parameters {
-                root_mean_square(step.parameters)?.max(SMALLEST)
+                at_least(SMALLEST, root_mean_square(step.parameters)?)
             } else {
                 1.0
             };
@@ -218,6 +238,11 @@ impl<L: Trainable> Transform<L> for AdaFactor {
     }
 
     descends!();
+}
+
+/// The larger number, and NaN for NaN.
+fn at_least(least: f64, found: f64) -> f64 {
+    if found < least { least } else { found }
 }
 
 /// The mean of the squared gradients.

@@ -63,6 +63,7 @@ macro_rules! decays {
         /// Restricts the decay to the leaves that the pattern matches, or whose shapes pass a test: optax's
         /// `mask`. All leaves are trained. A second call adds another mask. For the usual choice, matrices and
         /// kernels but no biases and norms, use `decay_only(|shape: &[usize]| shape.len() > 1)`.
+        /// It chooses only where: how much is the `weight_decay`, without which nothing decays if its default is 0.
         pub fn decay_only(mut self, mask: impl Into<crate::transform::Mask>) -> Self {
             self.decay.only.push(mask.into());
             self

@@ -9,10 +9,10 @@ use crate::leaf::Trainable;
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform, norm, scale};
 
-/// Adam for large batches, whose steps are as long as the arrays that they change: optax's `lamb`.
+/// Adam for large batches: optax's `lamb`. The step of each array is as long as the rate times the norm of the array. If that
+/// norm or the norm of Adam's update is zero, the step is Adam's.
 ///
-/// The update of an array, times the norm of the array by the norm of the update, has the length of the array; if one of
-/// these is zero, it is unchanged. An array is a leaf; of plain numbers, all of a `Vec`, an array or a tuple are one, and a
+/// An array is a leaf; of plain numbers, all of a `Vec`, an array or a tuple are one, and a
 /// field that is a number is one for itself. Y. You et al., *Large Batch Optimization for Deep Learning*, 2019.
 ///
 /// ```

@@ -86,17 +86,24 @@ impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
 
 /// `gradient / norm * limit`, in this order, as in optax. Both are scaled before.
 #[derive(Clone, Copy)]
-struct Fraction {
-    scale: f64,
-    norm: f64,
-    limit: f64,
+pub(super) struct Fraction {
+    pub(super) scale: f64,
+    pub(super) norm: f64,
+    pub(super) limit: f64,
+}
+
+impl Fraction {
+    #[inline(always)]
+    pub(super) fn of<X: Number>(self, x: X) -> X {
+        let norm = x.clone().zero().plus(self.norm);
+        (x.times(self.scale) / norm).times(self.limit)
+    }
 }
 
 impl Rule<0> for Fraction {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
-        let norm = gradient.clone().zero().plus(self.norm);
-        ((gradient.times(self.scale) / norm).times(self.limit), [])
+        (self.of(gradient), [])
     }
 }
 
@@ -108,7 +115,7 @@ pub(crate) fn norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<f64> 
 
 /// A factor, and the norm of all numbers times that factor. The norm of many `f32`, or squares of `f64`,
 /// may be too large or too small for their type.
-fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
+pub(super) fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
     let norm = |scale: f64| place.sum(&Square(scale), [leaves]).map(|sum| (scale, sum.sqrt()));
     let mut best = norm(1.0)?;
     for (smaller, larger) in [(-64, 64), (-640, 590)] {

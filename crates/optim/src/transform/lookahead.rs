@@ -14,10 +14,11 @@ pub struct Lookahead<O> {
     pub(crate) reset: bool,
 }
 
-const NAME: &str = "lookahead";
+pub(crate) const LOOKAHEAD: &str = "lookahead";
 
 impl<O> Lookahead<O> {
     /// Sets whether the memory of the optimiser starts afresh whenever the slow parameters have moved. The default is `false`.
+    /// Its count does so, too, and with it a schedule of the rate.
     pub fn reset_state(mut self, yes: bool) -> Self {
         self.reset = yes;
         self
@@ -37,12 +38,12 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.expect_sensible()?;
         let inner = self.inner.slots(place, parameters)?;
-        Ok(Slots::new(NAME).with_copies("slow", parameters).with_parts([inner]))
+        Ok(Slots::new(LOOKAHEAD).with_copies("slow", parameters).with_parts([inner]))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         self.expect_sensible()?;
-        let inside = slots.inside::<1, 1>(NAME, ["slow"])?;
+        let inside = slots.inside::<1, 1>(LOOKAHEAD, ["slow"])?;
         let ([slow], [inner]) = (inside.leaves, inside.parts);
         self.inner.update(step, inner)?;
         *inside.count += 1;

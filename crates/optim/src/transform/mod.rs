@@ -75,6 +75,7 @@ pub(crate) use clip::norm;
 pub use clip::{Clip, ClipByGlobalNorm, clip, clip_by_global_norm};
 pub(crate) use ema::correction;
 pub use ema::{Ema, ema};
+pub(crate) use lookahead::LOOKAHEAD;
 pub use lookahead::Lookahead;
 pub use mask::Mask;
 #[cfg(feature = "candle")]

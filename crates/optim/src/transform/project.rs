@@ -1,6 +1,7 @@
 //! Parameters that stay in a set.
 
-use super::{Number, Place, Slots, Step, Transform, expect_finite, norm};
+use super::clip::{Fraction, scaled_norm};
+use super::{Number, Place, Slots, Step, Transform, expect_finite};
 use crate::argument::expect_size;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
@@ -8,12 +9,13 @@ use crate::number::{AddScaled, Kernel};
 
 /// A set, onto whose nearest point numbers are projected: optax's `projections`. All numbers together are one vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Projection {
     /// No number is below 0.
     NonNegative,
     /// No number is below or above a bound, which may be infinite.
     #[allow(missing_docs, reason = "named as they are")]
-    Box { lower: f64, upper: f64 },
+    Interval { lower: f64, upper: f64 },
     /// No number is below 0, and their sum is given: for probabilities, 1.
     #[allow(missing_docs, reason = "named as they are")]
     Simplex { sum: f64 },
@@ -29,9 +31,13 @@ impl Projection {
     pub(crate) fn expect_sensible(self) -> Result<()> {
         match self {
             Projection::NonNegative => Ok(()),
-            Projection::Box { lower, upper } if lower <= upper => Ok(()),
-            Projection::Box { lower, upper } => Err(Error::Argument(format!(
-                "expected a box with a lower bound below the upper one, found {lower} and {upper}"
+            Projection::Interval { lower, upper }
+                if lower <= upper && lower < f64::INFINITY && upper > f64::NEG_INFINITY =>
+            {
+                Ok(())
+            }
+            Projection::Interval { lower, upper } => Err(Error::Argument(format!(
+                "expected an interval that contains a number, found {lower} to {upper}"
             ))),
             Projection::Simplex { sum } => expect_size("the sum of a simplex", sum),
             Projection::L1Ball { radius } | Projection::L2Ball { radius } => {
@@ -42,11 +48,18 @@ impl Projection {
 
     /// Projects the leaves of a place.
     pub(crate) fn apply<L: Trainable>(self, place: Place<'_>, leaves: &mut [L]) -> Result<()> {
+        expect_finite(PROJECTED, place, leaves)?;
         let nearest = match self {
             Projection::NonNegative => Nearest::Clamp { lower: 0.0, upper: f64::INFINITY },
-            Projection::Box { lower, upper } => Nearest::Clamp { lower, upper },
+            Projection::Interval { lower, upper } => Nearest::Clamp { lower, upper },
             Projection::Simplex { sum } => {
-                let (top, under) = threshold(numbers(place, leaves)?, sum);
+                let numbers = numbers(place, leaves)?;
+                if numbers.is_empty() {
+                    return Err(Error::Argument(format!(
+                        "expected numbers with the sum {sum}, found no number"
+                    )));
+                }
+                let (top, under) = threshold(numbers, sum);
                 Nearest::Above { top, under }
             }
             Projection::L1Ball { radius } => {
@@ -56,29 +69,34 @@ impl Projection {
                     return Ok(());
                 }
                 let (top, under) = threshold(absolute, radius);
-                Nearest::Shrink { by: top + under }
+                Nearest::Shrink { top, under }
             }
             Projection::L2Ball { radius } => {
-                expect_finite(PROJECTED, place, leaves)?;
-                let norm = norm(place, leaves)?;
-                if norm <= radius {
+                let (scale, norm) = scaled_norm(place, leaves)?;
+                if norm / scale <= radius {
                     return Ok(());
                 }
-                Nearest::Scale { by: radius / norm }
+                Nearest::Scaled(Fraction { scale, norm, limit: radius })
             }
         };
-        place.run(&nearest, leaves, [], [])
+        place.run(&nearest, leaves, [], [])?;
+        match self {
+            // A bound may be infinite in the type of the numbers.
+            Projection::Interval { .. } => expect_finite(BOUND, place, leaves),
+            _ => Ok(()),
+        }
     }
 }
 
 const PROJECTED: &str = "a number that is projected";
+const BOUND: &str = "the bound of an interval, in the type of the number,";
 
 fn numbers<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<Vec<f64>> {
-    expect_finite(PROJECTED, place, leaves)?;
     let mut numbers = Vec::new();
-    for leaf in place.ranges().iter().cloned().flatten() {
-        let found = leaves.get(leaf).map_or(Ok(Vec::new()), L::to_numbers);
-        numbers.extend(found.map_err(|source| place.failed(leaf, source))?);
+    for at in place.ranges().iter().cloned().flatten() {
+        // Integers do not change.
+        let Some(leaf) = leaves.get(at).filter(|leaf| leaf.is_float()) else { continue };
+        numbers.extend(leaf.to_numbers().map_err(|source| place.failed(at, source))?);
     }
     Ok(numbers)
 }
@@ -104,8 +122,8 @@ fn threshold(mut numbers: Vec<f64>, sum: f64) -> (f64, f64) {
 enum Nearest {
     Clamp { lower: f64, upper: f64 },
     Above { top: f64, under: f64 },
-    Shrink { by: f64 },
-    Scale { by: f64 },
+    Shrink { top: f64, under: f64 },
+    Scaled(Fraction),
 }
 
 impl Kernel<0, 0> for Nearest {
@@ -114,15 +132,25 @@ impl Kernel<0, 0> for Nearest {
         let nearest = match *self {
             Nearest::Clamp { lower, upper } => x.clamp(lower, upper),
             Nearest::Above { top, under } => x.plus(-top).plus(-under).clamp(0.0, f64::INFINITY),
-            Nearest::Shrink { by } => x.clone() - x.clamp(-by, by),
-            Nearest::Scale { by } => x.times(by),
+            Nearest::Shrink { top, under } => {
+                let sign = x.clone().sign();
+                let size = x * sign.clone();
+                size.plus(-top).plus(-under).clamp(0.0, f64::INFINITY) * sign
+            }
+            Nearest::Scaled(fraction) => fraction.of(x),
         };
         (nearest, [])
     }
 }
 
-/// Keeps the parameters in a set: the step ends at the nearest point of it. Put it at the end of a chain; optax has
-/// `projections`, which are called after each step, and `keep_params_nonnegative`.
+/// Keeps the parameters in a set: the step ends at its nearest point. optax has `projections`, which are called after each
+/// step, and `keep_params_nonnegative`.
+///
+/// Put it last in its chain: the parameters then end at the nearest point. Before other transforms, such as another
+/// projection, or inside `lookahead`, they may be outside by a rounding. For several sets that must hold exactly, give each a
+/// group of a [`partition`](super::partition).
+///
+/// A number that is infinite or NaN is an error with its path when the step is made; an empty set, when the state is.
 ///
 /// ```
 /// use treedef_optim::transform::{Projection, project};

@@ -64,17 +64,24 @@ fn a_lookahead_is_refused_without_steps() {
     };
     assert_snapshot!(refused(Box::new(sgd(0.1).lookahead(0, 0.5))), @"expected 1 or more steps between the slow ones, found 0");
     assert_snapshot!(refused(Box::new(sgd(0.1).lookahead(2, 1.5))), @"expected a step size from 0 to 1, found 1.5");
+}
+
+#[test]
+fn a_projection_is_refused_onto_nothing() {
+    let refused = |optimiser: Box<dyn Transform<f64>>| {
+        optimiser.init::<f64, _>(&[1.0]).unwrap_err().to_string()
+    };
     assert_snapshot!(refused(Box::new(chain!(project(Projection::Simplex { sum: 0.0 })))), @"expected the sum of a simplex above 0, found 0");
     assert_snapshot!(refused(Box::new(chain!(project(Projection::L2Ball { radius: f64::NAN })))), @"expected the radius of a ball above 0, found NaN");
-    let upside_down = Projection::Box { lower: 1.0, upper: 0.0 };
-    assert_snapshot!(refused(Box::new(chain!(project(upside_down)))), @"expected a box with a lower bound below the upper one, found 1 and 0");
+    let upside_down = Projection::Interval { lower: 1.0, upper: 0.0 };
+    assert_snapshot!(refused(Box::new(chain!(project(upside_down)))), @"expected an interval that contains a number, found 1 to 0");
 }
 
 #[test]
 fn projections_are_the_nearest_points() {
     let on = |onto: Projection| tree::project::<f64, _>(vec![2.0, -1.0, 0.5], onto).unwrap();
     assert_eq!(on(Projection::NonNegative), [2.0, 0.0, 0.5]);
-    assert_eq!(on(Projection::Box { lower: -0.25, upper: f64::INFINITY }), [2.0, -0.25, 0.5]);
+    assert_eq!(on(Projection::Interval { lower: -0.25, upper: f64::INFINITY }), [2.0, -0.25, 0.5]);
     assert_eq!(on(Projection::Simplex { sum: 1.0 }), [1.0, 0.0, 0.0]);
     assert_eq!(on(Projection::Simplex { sum: 3.0 }), [2.25, 0.0, 0.75]);
     assert_eq!(on(Projection::L1Ball { radius: 2.0 }), [1.5, -0.5, 0.0]);
@@ -96,7 +103,7 @@ fn parameters_stay_in_their_set_exactly() {
         rate: f64,
         shares: [f64; 3],
     }
-    let rates = project(Projection::Box { lower: 0.1, upper: 0.7 }).only("rate");
+    let rates = project(Projection::Interval { lower: 0.1, upper: 0.7 }).only("rate");
     let shares = project(Projection::Simplex { sum: 1.0 }).only("shares");
     let optimiser = chain!(adam(0.3), rates, shares);
     let mut model = Model { rate: 0.3, shares: [0.2, 0.3, 0.5] };
@@ -115,4 +122,72 @@ fn parameters_stay_in_their_set_exactly() {
         at_the_edge += usize::from([0.1, 0.7].contains(&model.rate) && model.shares.contains(&0.0));
     }
     assert!(at_the_edge > 5, "{at_the_edge}");
+}
+
+#[test]
+fn a_small_radius_beside_large_numbers_is_kept() {
+    let ball = Projection::L1Ball { radius: 1.0 };
+    assert_eq!(tree::project::<f64, _>([1e17, -1e17], ball).unwrap(), [0.5, -0.5]);
+    assert_eq!(tree::project::<f32, _>([1e8f32, -1e8, 0.0], ball).unwrap(), [0.5, -0.5, 0.0]);
+    // The norm is more than the largest number.
+    let far = [f64::MAX, f64::MAX];
+    let near = tree::project::<f64, _>(far, Projection::L2Ball { radius: 1.0 }).unwrap();
+    assert!(near.iter().all(|x| (x - 0.5f64.sqrt()).abs() < 1e-15), "{near:?}");
+}
+
+#[test]
+fn what_cannot_be_projected_is_an_error() {
+    let on = |numbers: Vec<f64>, onto| tree::project::<f64, _>(numbers, onto).unwrap_err();
+    let interval = |lower, upper| Projection::Interval { lower, upper };
+    for onto in [Projection::NonNegative, interval(0.0, 1.0), Projection::L2Ball { radius: 1.0 }] {
+        assert_eq!(on(vec![1.0, f64::NAN], onto).path().unwrap().to_string(), "[1]");
+    }
+    assert_snapshot!(on(vec![1.0], interval(f64::INFINITY, f64::INFINITY)), @"expected an interval that contains a number, found inf to inf");
+    assert_snapshot!(on(vec![], Projection::Simplex { sum: 1.0 }), @"expected numbers with the sum 1, found no number");
+    let narrow = tree::project::<f32, _>([1.0f32], interval(1e39, 2e39)).unwrap_err();
+    assert_snapshot!(narrow, @"the bound of an interval, in the type of the number, is not finite at `.0`");
+}
+
+#[test]
+fn a_lookahead_that_is_new_does_not_restart_the_count() {
+    let (mut model, mut state) = ([1.0], adam(0.1).init::<f64, _>(&[1.0]).unwrap());
+    for _ in 0..10 {
+        model = adam(0.1).step(model, [1.0], &mut state).unwrap();
+    }
+    let around = adam(0.1).lookahead(5, 0.5);
+    let (mut state, _) = state.migrate(&around, &model).unwrap();
+    assert_eq!(state.count(), 10);
+    around.step(model, [1.0], &mut state).unwrap();
+    assert_eq!(state.count(), 11);
+}
+
+#[test]
+fn errors_in_a_row_move_with_the_state() {
+    let (one, two) = (adam(0.1).apply_if_finite(2), adam(0.1).apply_if_finite(2).freeze(".1"));
+    let mut state = one.init::<f64, _>(&[1.0, 2.0]).unwrap();
+    let model = one.step([1.0, 2.0], [1.0, 1.0], &mut state).unwrap();
+    let model = one.step(model, BROKEN, &mut state).unwrap();
+    let model = one.step(model, BROKEN, &mut state).unwrap();
+    let (dropped, report) = state.clone().migrate(&adam(0.1), &model).unwrap();
+    assert_snapshot!(report, @"dropped `apply_if_finite`");
+    assert_eq!(dropped.count(), 1);
+    let (mut same, report) = state.clone().migrate(&one, &model).unwrap();
+    assert_snapshot!(report, @"nothing changed");
+    one.step(model, BROKEN, &mut same).unwrap_err();
+    let (mut fewer, report) = state.migrate(&two, &model).unwrap();
+    assert_snapshot!(report, @"dropped moments of `.1`");
+    two.step(model, [f64::NAN, 1.0], &mut fewer).unwrap_err();
+}
+
+#[cfg(feature = "candle")]
+#[test]
+fn integers_beside_floats_are_not_projected() {
+    use candle_core::{Device, Tensor};
+    use treedef::Object;
+
+    let floats = Tensor::new(&[0.5, 1.0], &Device::Cpu).unwrap();
+    let model = (Object(floats), Object(Tensor::new(&[7i64], &Device::Cpu).unwrap()));
+    let found = tree::project::<Tensor, _>(model, Projection::Simplex { sum: 1.0 }).unwrap();
+    assert_eq!(found.0.0.to_vec1::<f64>().unwrap(), [0.25, 0.75]);
+    assert_eq!(found.1.0.to_vec1::<i64>().unwrap(), [7]);
 }

@@ -101,12 +101,31 @@ fn means_of_rows_and_columns_are_of_the_two_largest_axes() {
 }
 
 #[test]
+fn a_gradient_that_is_nan_makes_its_array_nan() {
+    // As in optax, whose `maximum` keeps a NaN: without that, no number of the array would be clipped.
+    let moved =
+        moved(adafactor(1.0).decay_of_squares(0.0), vec![1.0, 1.0, 1.0], vec![f64::NAN, 1.0, 1.0]);
+    assert!(moved.iter().all(|number| number.is_nan()), "{moved:?}");
+}
+
+#[test]
+fn a_step_of_adafactor_that_fails_leaves_the_state() {
+    let (model, gradient) = (vec![1.0, 7.0], vec![0.5, -3.0]);
+    let mut state = adafactor(0.1).init::<f64, _>(&model).unwrap();
+    let before = treedef::Tree::of(&state).unwrap();
+    for other in [adafactor(0.1).momentum(0.9), adafactor(0.1).weight_decay(-1.0)] {
+        assert!(other.step(model.clone(), gradient.clone(), &mut state).is_err());
+        assert_eq!(treedef::Tree::of(&state).unwrap(), before);
+    }
+}
+
+#[test]
 fn settings_without_sense_are_refused() {
     let refused = |optimiser: Box<dyn Transform<f64>>| {
         optimiser.init::<f64, _>(&[1.0]).unwrap_err().to_string()
     };
     insta::assert_snapshot!(refused(Box::new(adafactor(-1.0))), @"expected a learning rate of 0 or more, found -1 at count 0 (to go uphill, negate the loss)");
-    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).decay(1.0))), @"expected a decay from 0 to below 1, found 1");
+    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).decay_of_squares(1.0))), @"expected a decay from 0 to below 1, found 1");
     insta::assert_snapshot!(refused(Box::new(adafactor(0.1).clipping_threshold(0.0))), @"expected a limit above 0, found 0");
     insta::assert_snapshot!(refused(Box::new(adafactor(0.1).momentum(1.0))), @"expected a decay from 0 to below 1, found 1");
     insta::assert_snapshot!(refused(Box::new(adafactor(0.1).eps(f64::NAN))), @"expected an eps of 0 or more, found NaN");

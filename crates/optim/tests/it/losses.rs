@@ -54,3 +54,11 @@ fn small_losses_have_all_digits() {
     assert!(log_softmax(&[1.0, f64::NAN]).iter().all(|score| score.is_nan()));
     assert_eq!(huber_loss(-2f32, 0.5), 0.875);
 }
+
+#[test]
+fn a_certain_and_right_score_has_no_loss() {
+    for (score, label) in [(f64::INFINITY, 1.0), (f64::NEG_INFINITY, 0.0)] {
+        assert_eq!(sigmoid(score, label), 0.0);
+        assert_eq!(sigmoid(-score, label), f64::INFINITY);
+    }
+}

@@ -176,7 +176,7 @@ fn projected<L: Trainable>(fields: &Map<String, Value>) -> Any<L> {
     let field = |name: &str| value[name].as_f64().unwrap();
     let onto = match kind.as_str() {
         "non_negative" => Projection::NonNegative,
-        "box" => Projection::Box { lower: field("lower"), upper: field("upper") },
+        "box" => Projection::Interval { lower: field("lower"), upper: field("upper") },
         "simplex" => Projection::Simplex { sum: field("sum") },
         "l1_ball" => Projection::L1Ball { radius: field("radius") },
         "l2_ball" => Projection::L2Ball { radius: field("radius") },
@@ -193,7 +193,7 @@ fn adafactor_of(
     let field = |name: &str| fields.get(name).and_then(Value::as_f64);
     let (power, offset) =
         (-field("decay_rate").unwrap_or(0.8), field("decay_offset").unwrap_or(0.0));
-    let mut made = adafactor(rate).decay(move |count: u64| match &decays {
+    let mut made = adafactor(rate).decay_of_squares(move |count: u64| match &decays {
         Some(decays) => decays[count as usize],
         None => 1.0 - (count as f64 + 1.0 - offset).powf(power),
     });
@@ -315,13 +315,9 @@ where
     /// Runs all vectors, and compares to 1e-9.
     fn replay(&self) -> usize {
         let runs = runs();
-        for (line, run) in runs.iter().enumerate() {
-            // Plain numbers have neither rows nor columns.
-            if !(L::IS_NUMBER && run.is_factored()) {
-                self.run(line, run, true);
-            }
-        }
-        runs.len()
+        // Plain numbers have neither rows nor columns.
+        let runs = runs.iter().enumerate().filter(|(_, run)| !(L::IS_NUMBER && run.is_factored()));
+        runs.map(|(line, run)| self.run(line, run, true)).count()
     }
 
     /// Runs a vector. Rounds as optax does, or does not, which makes a difference of up to 1e-5.
