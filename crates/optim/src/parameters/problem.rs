@@ -55,13 +55,15 @@ impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
     ///
     /// # Errors
     ///
-    /// As [`Parameters::value_as`](crate::Parameters::value_as), and when the value is not finite.
+    /// As [`Parameters::value_as`](crate::Parameters::value_as), and when the value is NaN. It may be infinite:
+    /// a barrier that a solver without derivatives goes around.
     pub fn value<D>(&self, x: &[f64]) -> Result<f64>
     where
         D: DualNum<Primitive = f64>,
         F: Fn(&U) -> D,
     {
-        finite_value(self.parameters.plan.value_of::<U, D, D>(&self.function, x)?.re())
+        let value = self.parameters.plan.value_of::<U, D, D>(&self.function, x)?.re();
+        if value.is_nan() { finite_value(value) } else { Ok(value) }
     }
 }
 
@@ -161,7 +163,7 @@ impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
         F: Fn(&U) -> D,
     {
         let p = self.parameters;
-        let first = self.value(p.initial())?;
+        let first = finite_value(self.value(p.initial())?)?;
         if p.is_empty() {
             return Ok(Ok((cobyla::SuccessStatus::Success, Vec::new(), first))); // cobyla needs a number
         }
@@ -173,7 +175,8 @@ impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
         }
         let evaluations = evaluations.min(i32::MAX as usize); // cobyla counts in an `i32`
         let bounds: Vec<_> = p.lower().iter().copied().zip(p.upper().iter().copied()).collect();
-        let value = |x: &[f64], _: &mut ()| self.value(x).map_or(WORST, |value| value.min(WORST));
+        let value =
+            |x: &[f64], _: &mut ()| self.value(x).map_or(WORST, |value| value.clamp(-WORST, WORST));
         let none: [&dyn cobyla::Func<()>; 0] = [];
         let stop = Some(stop);
         Ok(cobyla::minimize(value, p.initial(), &bounds, &none, (), evaluations, begin, stop))

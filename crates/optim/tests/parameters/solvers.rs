@@ -81,3 +81,13 @@ fn a_value_that_is_not_finite_is_an_error() -> Result {
     assert_eq!(error, "expected a finite number, found NaN as the value of the function");
     Ok(())
 }
+
+/// The barrier of a function's own is a value for solvers without derivatives.
+#[test]
+fn a_value_may_be_infinite() -> Result {
+    let p = Parameters::new(&(1.0, 2.0))?;
+    let barrier = p.problem(|m: &(f64, f64)| if m.0 < 0.0 { f64::INFINITY } else { m.1 });
+    assert_eq!(barrier.value(&[-1.0, 2.0])?, f64::INFINITY);
+    assert_eq!(barrier.value(&[1.0, 2.0])?, 2.0);
+    Ok(())
+}
