@@ -17,8 +17,6 @@ const FAILURES: &[(&str, usize, &str)] = &[
     // The solver stops after 100 evaluations for each parameter and one more.
     ("Bennett5", 1, "LostPatience"),
     ("MGH09", 1, "LostPatience"),
-    // Its first step goes to where b2 is so large that the model is a constant.
-    ("BoxBOD", 1, "Converged { ftol: true, xtol: false }"),
     // The parameters have 10 digits. The residuals are the rounding of the data, 10⁻¹³, so of the
     // deviations 3 digits are right.
     ("Lanczos1", 1, "Converged { ftol: false, xtol: true }"),
@@ -222,8 +220,7 @@ fn certified_parameters_and_deviations_are_found() -> Result<(), ParametersError
     Ok(())
 }
 
-/// What fails by the solver's patience is found with more of it, and what fails by a first step that is
-/// too long with a shorter one.
+/// What fails by the solver's patience is found with more of it.
 #[test]
 fn failures_are_those_of_the_solver() -> Result<(), ParametersError> {
     for name in ["Bennett5", "MGH09"] {
@@ -232,10 +229,6 @@ fn failures_are_those_of_the_solver() -> Result<(), ParametersError> {
         let found = fit(&set, &p, LevenbergMarquardt::new().with_patience(5000))?;
         assert!(found.is_certified(), "{}", found.described(&set, 1));
     }
-    let set = set("BoxBOD");
-    let p = Parameters::new(&Fit { b: set.starts[0].clone() })?;
-    let found = fit(&set, &p, LevenbergMarquardt::new().with_stepbound(1.0))?;
-    assert!(found.is_certified(), "{}", found.described(&set, 1));
     Ok(())
 }
 
