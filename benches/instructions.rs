@@ -260,7 +260,7 @@ fn run(workload: &str, operation: &str) {
             varied(&(0..5_000).map(some).collect::<Vec<_>>(), operation);
         }
         "forms" => varied(&(0..4_000).map(perhaps).collect::<Vec<_>>(), operation),
-        // Maps of which no two have a key in common.
+        // Maps without a common key.
         "others" => {
             let map = |i| (0..5).map(|key| (format!("{i} {key}"), 0.5)).collect();
             varied(&(0..1_000).map(map).collect::<Vec<BTreeMap<_, _>>>(), operation);
@@ -320,7 +320,7 @@ impl Serialize for Shuffled {
     }
 }
 
-/// Numbers of which some are there, in one of 20 ways.
+/// Six optional numbers, present in one of 20 patterns.
 fn perhaps(i: usize) -> [Option<f64>; 6] {
     let present = fastrand::Rng::with_seed(i as u64).u8(12..32);
     [0, 1, 2, 3, 4, 5].map(|bit| (present >> bit & 1 == 1).then_some(0.5))

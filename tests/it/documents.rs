@@ -103,23 +103,27 @@ fn a_leaf_reads_what_stands_there() {
     assert_eq!(serde_json::to_string(&all).unwrap(), "[true,null]");
 }
 
-/// A reader of a format that takes an error of its own for the end of a sequence or of a map.
-struct Careless<'a>(&'a [Json]);
+/// The items of a list or a map in a format. A careless reader takes an error of its own for the end.
+struct Items<'a> {
+    items: &'a [Json],
+    is_careless: bool,
+}
 
-impl<'de> serde::de::SeqAccess<'de> for Careless<'_> {
+impl<'de> serde::de::SeqAccess<'de> for Items<'_> {
     type Error = serde::de::value::Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Self::Error> {
-        let Some((first, rest)) = self.0.split_first() else { return Ok(None) };
-        self.0 = rest;
-        Ok(seed.deserialize(Torn(first)).ok())
+        let Some((first, rest)) = self.items.split_first() else { return Ok(None) };
+        self.items = rest;
+        let read = seed.deserialize(Torn(first));
+        if self.is_careless { Ok(read.ok()) } else { read.map(Some) }
     }
 }
 
-impl<'de> serde::de::MapAccess<'de> for Careless<'_> {
+impl<'de> serde::de::MapAccess<'de> for Items<'_> {
     type Error = serde::de::value::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -137,7 +141,7 @@ impl<'de> serde::de::MapAccess<'de> for Careless<'_> {
     }
 }
 
-/// The document of such a reader. The text `torn` is an error, also inside of a list.
+/// A document whose maps have a careless reader. The text `torn` is an error, also inside of a list.
 struct Torn<'a>(&'a Json);
 
 impl<'de> serde::Deserializer<'de> for Torn<'_> {
@@ -147,24 +151,12 @@ impl<'de> serde::Deserializer<'de> for Torn<'_> {
         self,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        struct Strict<'a>(&'a [Json]);
-        impl<'de> serde::de::SeqAccess<'de> for Strict<'_> {
-            type Error = serde::de::value::Error;
-            fn next_element_seed<T: DeserializeSeed<'de>>(
-                &mut self,
-                seed: T,
-            ) -> Result<Option<T::Value>, Self::Error> {
-                let Some((first, rest)) = self.0.split_first() else { return Ok(None) };
-                self.0 = rest;
-                seed.deserialize(Torn(first)).map(Some)
-            }
-        }
         match self.0 {
             Json::String(torn) if torn == "torn" => Err(serde::de::Error::custom("torn")),
-            Json::Array(items) => visitor.visit_seq(Strict(items)),
+            Json::Array(items) => visitor.visit_seq(Items { items, is_careless: false }),
             Json::Object(entries) => {
                 let list: Vec<Json> = entries.values().cloned().collect();
-                visitor.visit_map(Careless(&list))
+                visitor.visit_map(Items { items: &list, is_careless: true })
             }
             Json::Number(number) => visitor.visit_f64(number.as_f64().unwrap()),
             _ => visitor.visit_unit(),

@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sum = first?;
     for part in parts {
         let mut part = part?;
-        part.shift(sum.next_index()); // its lines come after those of the ranks before
+        part.shift(sum.next_index()); // its lines follow the lines of the ranks before
         sum.merge(&part)?;
     }
     if is_generated && sum != count(&all)? {

@@ -94,7 +94,7 @@ pub(crate) fn open(path: &Path, reading: ReadArgs) -> Result<Option<(Format, Che
 fn indexed(path: &Path) -> Result<Option<Format>> {
     let mut start = Vec::new();
     let of_file = |error: io::Error| Failure::from(error).in_file(&path.display().to_string());
-    let Ok(file) = fs::File::open(path) else { return Ok(None) }; // display_name where it is read
+    let Ok(file) = fs::File::open(path) else { return Ok(None) }; // reported where the file is read
     file.take(INDEX_START).read_to_end(&mut start).map_err(of_file)?;
     let start = String::from_utf8_lossy(&start);
     let Some((_, files)) = start.split_once("\"weight_map\"") else { return Ok(None) };
@@ -441,7 +441,7 @@ impl Checkpoint {
             Checkpoint::Safetensors(source) => source.aliases().map(owned).collect(),
             Checkpoint::Pytorch(opened) => match opened.file.source() {
                 Ok(source) => source.aliases().map(owned).collect(),
-                Err(_) => BTreeMap::new(), // display_name where the tensors are read
+                Err(_) => BTreeMap::new(), // reported where the tensors are read
             },
             Checkpoint::Gguf(_) | Checkpoint::Orbax(_) => BTreeMap::new(),
         }

@@ -30,9 +30,10 @@ pub(crate) fn tree_and_beside(
         return Ok(read);
     }
     let read = || source.iter().filter(|it| it.descriptor().unread().is_none());
-    if let (None, Some(first)) = (read().next(), source.iter().map(StoredTensor::descriptor).next())
-    {
-        let (name, why) = (display_name(first.name()), first.unread().unwrap_or_default());
+    let mut unread =
+        source.iter().filter_map(|it| Some((it.descriptor(), it.descriptor().unread()?)));
+    if let (None, Some((first, why))) = (read().next(), unread.next()) {
+        let name = display_name(first.name());
         return Err(Failure::new(format!("nothing of it is read: {name}, {first}: {why}")));
     }
     let tree = named(read(), limits)?;

@@ -14,7 +14,7 @@ const TIMEOUT: &str = "60";
 /// line.
 const INTO_A_FILE: &str = r#"exec "$@" >"$0/$OMPI_COMM_WORLD_RANK" 2>&1"#;
 
-/// Held by the test whose ranks run: those of several tests would wait for each other's processors.
+/// Held by the test whose ranks run. Otherwise the ranks of several tests would wait for each other's processors.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// How a job ended.

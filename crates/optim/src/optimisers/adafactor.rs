@@ -16,12 +16,12 @@ use crate::transform::{DECAY, Place, Slots, Step, Transform, norm, scale};
 /// The two largest dimensions of a leaf are its rows and columns, if both have
 /// [`min_dim_size_to_factor`](AdaFactor::min_dim_size_to_factor) numbers or more. Other leaves, and models of plain numbers, have
 /// a mean for each number, as small arrays have in optax. In memory, the means of candle's tensors are as
-/// small as a row and a column. Other leaves with shapes, and files, have three arrays of the size of the leaf, one more than with
-/// `adam`; plain numbers have one. The means have the type of the leaf: those of small gradients are zero in `f16`, and the step is then
-/// infinite or NaN: use `bf16` or `f32`.
+/// small as a row and a column. Other leaves with shapes, and files, have three arrays of the size of the leaf, one more
+/// than with `adam`; plain numbers have one. The means have the type of the leaf. In `f16`, the means of small gradients are
+/// zero, and the step is then infinite or NaN: use `bf16` or `f32`.
 ///
-/// The root mean square of a step is at most the rate times that of the array, which counts as 0.001 or more. An array is a leaf. Plain numbers in one `Vec`,
-/// array or tuple form an array, and so does a field that is a single number. N. Shazeer and M. Stern, *Adafactor*, 2018.
+/// The root mean square of a step is at most the rate times the root mean square of the array, which counts as 0.001 or
+/// more. An array is a leaf. Plain numbers in one `Vec`, array or tuple form an array, and so does a field that is a single number. N. Shazeer and M. Stern, *Adafactor*, 2018.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, adafactor};
@@ -65,8 +65,9 @@ const MOMENTUM: &str = "adafactor.momentum";
 const SMALLEST: f64 = 1e-3;
 
 impl AdaFactor {
-    /// Sets the smallest number of rows and columns of which only means are kept. The default is 128; for none, use `usize::MAX`.
-    /// Keep it in a training: the means of a leaf that a change moves across the limit would start at zero, with a count that goes on.
+    /// Sets the smallest number of rows and columns for which only their means are stored. The default is 128; to store
+    /// all means, use `usize::MAX`. Do not change it during a training run: the means of a leaf that moves across the
+    /// limit would start at zero, with a count that goes on.
     pub fn min_dim_size_to_factor(mut self, smallest: usize) -> Self {
         self.smallest = smallest;
         self

@@ -145,8 +145,8 @@ impl Plan {
         Ok(function(&self.value_as::<U, D>(&x)?))
     }
 
-    /// Calls a function with models whose numbers have derivatives by groups of the vector, of which one is
-    /// taken by all lanes of a dual number. Without a vector, it is called once.
+    /// Calls a function with models whose numbers have derivatives by one group of the vector after another. A
+    /// group has as many numbers as a dual number has lanes. Without a vector, it is called once.
     fn each_group<U: DeserializeOwned, D: Dual + DualNum<Primitive = f64>, R>(
         &self,
         function: impl Fn(&U) -> R,
