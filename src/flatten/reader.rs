@@ -1,5 +1,6 @@
 //! Reads a document straight onto a tape, without a value in between.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{
@@ -156,12 +157,14 @@ struct Reader<'t> {
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
     type Value = usize;
 
-    /// After an error of the format, too, the walk has failed: a format may take it for the end of a list.
+    /// Fails the walk also after an error of the format in the middle of the value: a format may take its own error
+    /// for the end of a list.
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
         let Reader { tape, at, place } = self;
+        let began = &Cell::new(false);
         let reader = Reader { tape: &mut *tape, at, place };
-        let read = call_stack::grow!(document.deserialize_any(reader));
-        if read.is_err() {
+        let read = call_stack::grow!(document.deserialize_any(ReaderVisitor { reader, began }));
+        if read.is_err() && began.get() {
             tape.fail();
         }
         read
@@ -181,7 +184,10 @@ impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
         let KeyReader { tape, at, map } = self;
         let outer = tape.expect_key();
-        let next = Reader { tape, at, place: DocumentPlace::Key(map) }.deserialize(document)?;
+        let key = Reader { tape: &mut *tape, at, place: DocumentPlace::Key(map) };
+        let next = key.deserialize(document).inspect_err(|_| {
+            tape.fail();
+        })?;
         let came = tape.end_key(outer, next);
         told(tape, map, came)
     }
@@ -214,15 +220,27 @@ fn told<T, E: de::Error>(
     })
 }
 
-impl Reader<'_> {
+/// A [`Reader`] whose value may begin.
+struct ReaderVisitor<'t> {
+    reader: Reader<'t>,
+    /// Whether it did. An error before it leaves the tape as it was.
+    began: &'t Cell<bool>,
+}
+
+impl<'t> ReaderVisitor<'t> {
+    fn begin(self) -> Reader<'t> {
+        self.began.set(true);
+        self.reader
+    }
+
     fn scalar<E: de::Error>(self, scalar: Scalar<'_>) -> Result<usize, E> {
-        let Reader { tape, at, place } = self;
+        let Reader { tape, at, place } = self.begin();
         let next = tape.scalar(at, scalar);
         told(tape, &place, next)
     }
 }
 
-impl<'de> Visitor<'de> for Reader<'_> {
+impl<'de> Visitor<'de> for ReaderVisitor<'_> {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -232,19 +250,19 @@ impl<'de> Visitor<'de> for Reader<'_> {
     each_scalar! { [sized texts] #[inline] fn visit => scalar }
 
     fn visit_unit<E: de::Error>(self) -> Result<usize, E> {
-        let Reader { tape, at, place } = self;
+        let Reader { tape, at, place } = self.begin();
         let next = tape.atom(at, NodeKind::Unit, "");
         told(tape, &place, next)
     }
 
     fn visit_none<E: de::Error>(self) -> Result<usize, E> {
-        let Reader { tape, at, place } = self;
+        let Reader { tape, at, place } = self.begin();
         let next = tape.none(at);
         told(tape, &place, next)
     }
 
     fn visit_some<D: Deserializer<'de>>(self, inside: D) -> Result<usize, D::Error> {
-        let Reader { tape, at, place } = self;
+        let Reader { tape, at, place } = self.begin();
         let opened = tape.open(at, NodeKind::Some, "");
         let at = told(tape, &place, opened)?;
         let place = DocumentPlace::Inside(&place);
@@ -254,11 +272,11 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inside: D) -> Result<usize, D::Error> {
-        self.deserialize(inside)
+        self.begin().deserialize(inside)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<usize, A::Error> {
-        let Reader { tape, at, place } = self;
+        let Reader { tape, at, place } = self.begin();
         let opened = tape.open_seq(at);
         let mut at = told(tape, &place, opened)?;
         let mut index = 0;
@@ -275,7 +293,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<usize, A::Error> {
-        let Reader { tape, at, place } = self;
+        let Reader { tape, at, place } = self.begin();
         if let Some([name, field]) = private_struct::<A>() {
             let opened = tape.open(at, NodeKind::Struct, name);
             let mut at = told(tape, &place, opened)?;
@@ -298,7 +316,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     /// A variant becomes a map of one entry, from its name to its payload.
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<usize, A::Error> {
-        let Reader { tape, at, place } = self;
+        let Reader { tape, at, place } = self.begin();
         let (name, variant) = data.variant::<String>()?;
         if type_names::is::<A>("ciborium::tag::TagAccess") {
             // Read as a newtype, it would lose its number.

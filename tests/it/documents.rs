@@ -103,7 +103,8 @@ fn a_leaf_reads_what_stands_there() {
     assert_eq!(serde_json::to_string(&all).unwrap(), "[true,null]");
 }
 
-/// The items of a list or a map in a format. A careless reader takes an error of its own for the end.
+/// The items of a list or a map in a format. A careless reader takes an error of its own for the end. Another one
+/// asks at the end of a list for the type of its elements, as `treedef-python` does for an empty array.
 struct Items<'a> {
     items: &'a [Json],
     is_careless: bool,
@@ -116,7 +117,12 @@ impl<'de> serde::de::SeqAccess<'de> for Items<'_> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Self::Error> {
-        let Some((first, rest)) = self.items.split_first() else { return Ok(None) };
+        let Some((first, rest)) = self.items.split_first() else {
+            if !self.is_careless {
+                drop(seed.deserialize(Torn(&"torn".into())));
+            }
+            return Ok(None);
+        };
         self.items = rest;
         let read = seed.deserialize(Torn(first));
         if self.is_careless { Ok(read.ok()) } else { read.map(Some) }
@@ -184,4 +190,7 @@ fn a_format_that_swallows_its_own_error_is_refused() {
     }
     let whole = json!({"a": 1.0, "b": 2.0});
     assert_eq!(TreeSeed::default().deserialize(Torn(&whole)).unwrap().to_string(), "{1.0: 2.0}");
+    let lists = json!([[], 1.0, [2.0, [], 3.0]]);
+    let read = TreeSeed::default().deserialize(Torn(&lists)).unwrap();
+    assert_eq!(read.to_string(), "[[], 1.0, [2.0, [], 3.0]]");
 }
