@@ -208,7 +208,7 @@ impl Flattener {
     /// `Vec<f64>`.
     ///
     /// A `Some` remains a node in two cases: around a `None` or a unit, whether or not newtypes and marks are between
-    /// them, and around another `Some`, in the same way. So nested options stay exact, also in serde's buffers.
+    /// them, and directly around another `Some`, or a mark on one. So nested options stay exact, also in serde's buffers.
     /// Rules see the tree without the other `Some`s: a static is `3`, not `Some(3)`.
     ///
     /// ```

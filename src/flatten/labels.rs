@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
-use crate::model::{Content, Labels, Leaf, Limits, TreeDef, Value, Word};
+use crate::model::{Content, Labels, Leaf, Limits, NodeKind, TreeDef, Value, Word};
 use crate::treedef::encoding::{SPARE, empty};
 
 use super::word::{self, MOST_COMPARED, Tag, same};
@@ -126,6 +126,12 @@ pub(super) fn is_same_label(a: &Value, b: &Value) -> bool {
     a == b && have_equal_orders(a, b)
 }
 
+/// Whether a value is an option or a unit, possibly inside newtypes.
+pub(super) fn is_nothing(value: &Value) -> bool {
+    let kind = value.root().inside_newtypes().kind();
+    matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
+}
+
 impl LabelTable {
     /// From now on these labels have the first numbers. The walk needs none of its own.
     pub(super) fn follow(&mut self, labels: Option<&Arc<[Value]>>) {
@@ -137,6 +143,11 @@ impl LabelTable {
     #[inline]
     pub(super) fn value(&self, number: usize) -> Option<&Value> {
         self.followed.get(number).or_else(|| self.own.get(number - self.followed.len())) // not below
+    }
+
+    /// Whether a `Some` around this static has a node with the option `none_is_leaf`.
+    pub(super) fn is_nothing(&self, number: usize) -> bool {
+        self.value(number).is_some_and(is_nothing)
     }
 
     fn len(&self) -> usize {

@@ -504,17 +504,11 @@ fn is_around_nothing(after: &[Word], labels: &LabelTable) -> bool {
     let inside = after.iter().find(|word| !is_newtype(word));
     let Some(inside) = inside.filter(|word| word.leaves() == 0) else { return false };
     match inside.tag() {
-        word::STATIC => labels.value(inside.number()).is_some_and(is_nothing),
+        word::STATIC => labels.is_nothing(inside.number()),
         word::OPAQUE_NOTHING => true,
         tag => {
             let nothing = [NodeKind::None, NodeKind::Unit, NodeKind::UnitStruct];
             nothing.map(|kind| kind as Tag).contains(&tag)
         }
     }
-}
-
-/// Whether a value is an option or a unit, possibly inside newtypes.
-pub(super) fn is_nothing(value: &Value) -> bool {
-    let kind = value.root().inside_newtypes().kind();
-    matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
 }

@@ -46,8 +46,8 @@ use crate::path::Key;
 use super::captures::{Accepts, Capture, Captures, NextLabel};
 use super::drivers::{Drivers, is_recorded};
 use super::fast::rows::{Progress, Row, Rows, SeqState};
+use super::labels::is_nothing;
 use super::marks::{Objects, Role, captured_object, object_leaf, put_leaf, wrong_scalar};
-use super::nodes::is_nothing;
 use super::recorder::CapturedValue;
 use super::script::Memory;
 use super::word::{self, ALL_KINDS, KindSet, Tag, bit};
@@ -722,7 +722,8 @@ impl Tape {
         let at = self.count_leaves(at);
         let labels = &mut self.drivers.recorder.labels;
         if let Some(number) = self.drivers.follower.label(at, tag)
-            && (labels.is(number, scalar) || self.drivers.follower.overlooks(tag))
+            && (labels.is(number, scalar)
+                || self.drivers.follower.overlooks(tag) && !labels.is_nothing(number))
         {
             labels.last = number;
             return at + 1; // it is in range
@@ -733,11 +734,14 @@ impl Tape {
 
     fn put_label(&mut self, at: usize, tag: Tag, number: usize) -> usize {
         let at = self.count_leaves(at);
-        let follower = &self.drivers.follower;
+        let Drivers { follower, recorder, .. } = &mut self.drivers;
+        let labels = &mut recorder.labels;
         if let Some(expected) = follower.label(at, tag)
-            && (expected == number || follower.overlooks(tag))
+            && (expected == number
+                || follower.overlooks(tag)
+                    && labels.is_nothing(expected) == labels.is_nothing(number))
         {
-            self.drivers.recorder.labels.last = expected;
+            labels.last = expected;
             return at + 1; // it is in range
         }
         self.write_label(at, tag, number)

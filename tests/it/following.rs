@@ -225,6 +225,43 @@ fn fitted(steps: u32, weights: usize) -> Fitted {
     Fitted { steps, by_name, weights: (0..weights).map(|i| i as f32).collect() }
 }
 
+/// An option of a static, which has a `Some` with a node around some statics only.
+fn draw_optional(rng: &mut Rng) -> Model {
+    let inside = match rng.u8(..4) {
+        0 => Model::Nothing,
+        1 => Model::Present(Box::new(Model::Nothing)),
+        _ => draw(rng, 1, false),
+    };
+    let marked = Box::new(Model::Static(Box::new(inside)));
+    Model::Present(if rng.bool() { Box::new(Model::Newtype(marked)) } else { marked })
+}
+
+/// Also if statics may differ.
+#[test]
+fn a_thread_that_walked_other_values_compares_as_a_new_one() {
+    let (seeds, mut accepted) = (cases(400), [0, 0]);
+    for seed in 0..seeds.into() {
+        let mut rng = Rng::with_seed(seed);
+        let flattener = Flattener::new().none_is_leaf(rng.bool()).ignore_statics(true);
+        let mut treedefs: Vec<TreeDef> = Vec::new();
+        for _ in 0..4 {
+            let value = Model::Tuple(vec![draw_optional(&mut rng), Model::Number(rng.f64())]);
+            treedefs.push(flattener.flatten(&value).unwrap().1);
+            for treedef in &treedefs {
+                let compare = || {
+                    let mut leaves: Vec<Leaf> = Vec::new();
+                    let end = flattener.flatten_like(treedef, &value, &mut leaves);
+                    end.map(|()| leaves).map_err(|error| error.to_string())
+                };
+                let new = thread::scope(|scope| scope.spawn(compare).join().unwrap());
+                assert_eq!([compare(), compare()], [new.clone(), new.clone()], "{value:?}");
+                accepted[usize::from(new.is_ok())] += 1;
+            }
+        }
+    }
+    assert!(accepted[0].min(accepted[1]) > 2 * seeds, "{accepted:?}");
+}
+
 /// As into a vector: with rules, different statics, and maps in different orders.
 #[test]
 fn a_slice_gets_the_leaves_of_a_vector() {
