@@ -7,6 +7,8 @@ use std::ops::Range;
 use crate::arrays::{Block, Blocks};
 use crate::call_stack;
 use crate::error::{Cause, Error, Result};
+#[cfg(feature = "migrate")]
+use crate::error::{Difference, DifferenceKind};
 use crate::flatten::Flattener;
 use crate::message;
 use crate::model::{Limits, Value};
@@ -59,6 +61,12 @@ pub fn at_most(what: &'static str, needed: usize, limit: usize, hint: &'static s
 pub fn without_objects(mut flattener: Flattener) -> Flattener {
     flattener.refuses_objects = true;
     flattener
+}
+
+/// Two different leaves at one place, as in [`Migration::changed`](crate::Migration::changed).
+#[cfg(feature = "migrate")]
+pub fn leaf_difference(path: Path, expected: String, found: String) -> Difference {
+    Difference { path, kind: DifferenceKind::Leaf, expected, found }
 }
 
 /// The error for a broken invariant.

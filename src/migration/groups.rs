@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 
+use crate::bug::OrBug;
 use crate::error::Difference;
 use crate::message::joined;
 use crate::path::Path;
@@ -139,14 +140,16 @@ impl MigrationGroup {
     /// The line without its verb.
     fn rest(&self) -> String {
         let times = if self.count > 1 { format!(" (×{})", self.count) } else { String::new() };
-        let text = match (&self.first, &self.from, &self.to) {
-            (Some(Difference { expected, found, .. }), _, to) => match to {
-                Some(to) if !to.0.is_empty() => format!("{expected} to {found} at `{to}`"),
-                _ => format!("{expected} to {found} at the root"),
-            },
-            (None, Some(from), Some(to)) => format!("`{from}` to `{to}`"),
-            (None, Some(path), None) | (None, None, Some(path)) => format!("`{path}`"),
-            (None, None, None) => String::new(), // every entry has a path
+        let place = |path: &Pattern| {
+            if path.0.is_empty() { "the root".to_owned() } else { format!("`{path}`") }
+        };
+        let [from, to] = [&self.from, &self.to].map(|path| path.as_ref().map(place));
+        let text = match (&self.first, from, to) {
+            (Some(Difference { expected, found, .. }), _, to) => {
+                format!("{expected} to {found} at {}", to.or_bug())
+            }
+            (None, Some(from), Some(to)) => format!("{from} to {to}"),
+            (None, from, to) => from.or(to).or_bug(), // every entry has a path
         };
         text + &times
     }

@@ -41,7 +41,6 @@ pub use crate::parameters::Problem;
 pub use crate::{
     error::{Error, LeafError, Result},
     leaf::{Trainable, TrainableArray},
-    migration::StateMigration,
     optimise::Optimiser,
     optimisers::{
         AdaBelief, AdaFactor, AdaGrad, Adam, AdamW, Lamb, Lion, RAdam, RmsProp, Sgd, adabelief,

@@ -44,16 +44,16 @@ fn a_lookahead_that_is_added_or_taken_away_keeps_the_moments() {
     let mut state = plain.init::<f64, _>(&vec![1.0, 2.0]).unwrap();
     let mut model = plain.step(vec![1.0, 2.0], vec![0.5, 0.5], &mut state).unwrap();
     let (mut state, report) = state.migrate(&slow, &model).unwrap();
-    assert_snapshot!(report, @"fresh transforms `lookahead` (the state has `adam`)");
+    assert_snapshot!(report, @r#"filled `.leaves["slow"]`; renamed the root to `.parts[0]`"#);
     model = slow.step(model, vec![0.5, 0.5], &mut state).unwrap();
     model.push(7.0);
     let (state, report) = state.migrate(&slow, &model).unwrap();
-    assert_snapshot!(report, @"fresh moments for `[2]`");
+    assert_snapshot!(report, @r#"filled `.leaves["slow"][2]`, `.parts[0].leaves["mu"][2]`, `.parts[0].leaves["nu"][2]`"#);
     // What is new begins at its value.
     let tree = Tree::of(&state).unwrap();
     assert_eq!(tree.get("leaves.slow[2]").unwrap().as_f64(), Some(7.0));
     let (state, report) = state.migrate(&plain, &model).unwrap();
-    assert_snapshot!(report, @"dropped `lookahead`");
+    assert_snapshot!(report, @r#"dropped `.count`, `.leaves["slow"]`; renamed `.parts[0]` to the root"#);
     assert_eq!(state.count(), 2);
 }
 
@@ -169,13 +169,13 @@ fn errors_in_a_row_move_with_the_state() {
     let model = one.step(model, BROKEN, &mut state).unwrap();
     let model = one.step(model, BROKEN, &mut state).unwrap();
     let (dropped, report) = state.clone().migrate(&adam(0.1), &model).unwrap();
-    assert_snapshot!(report, @"dropped `apply_if_finite`");
+    assert_snapshot!(report, @"dropped `.count`; renamed `.parts[0]` to the root");
     assert_eq!(dropped.count(), 1);
     let (mut same, report) = state.clone().migrate(&one, &model).unwrap();
-    assert_snapshot!(report, @"nothing changed");
+    assert_snapshot!(report, @"");
     one.step(model, BROKEN, &mut same).unwrap_err();
     let (mut fewer, report) = state.migrate(&two, &model).unwrap();
-    assert_snapshot!(report, @"dropped moments of `.1`");
+    assert_snapshot!(report, @r#"dropped `.parts[0].leaves["mu"].1`, `.parts[0].leaves["nu"].1`; renamed the root to `.parts[0]`, `.parts[0]` to `.parts[0].parts[0]`"#);
     two.step(model, [f64::NAN, 1.0], &mut fewer).unwrap_err();
 }
 

@@ -15,6 +15,7 @@ mod killed;
 mod leaves;
 #[cfg(feature = "num-dual")]
 mod losses;
+mod migrations;
 mod random;
 mod schedules;
 mod selections;

@@ -205,7 +205,7 @@ fn a_model_with_a_layer_more_keeps_its_moments() {
     let error = optimiser.step(model.clone(), model.gradient(1), &mut state).unwrap_err();
     assert_snapshot!(error, @"the model has another structure than the state (see `State::migrate`): expected 2 children, found 3 children at `.layers`, and 1 more difference");
     let (mut state, report) = state.migrate(&optimiser, &model).unwrap();
-    assert_snapshot!(report, @"fresh moments for `.layers[0].w[2]`, `.layers[2]`");
+    assert_snapshot!(report, @r#"filled `.parts[1].leaves["mu"].layers[0].w[2]`, `.parts[1].leaves["mu"].layers[2]`, `.parts[1].leaves["nu"].layers[0].w[2]` and 1 more"#);
     let tree = Tree::of(&state).unwrap();
     let number = |path: &str| tree.get(path).unwrap().as_f64().unwrap();
     assert!(number("parts[1].leaves.mu.layers[1].w[1]") != 0.0);
@@ -215,16 +215,16 @@ fn a_model_with_a_layer_more_keeps_its_moments() {
 
     // Back to the smaller model.
     let (state, report) = state.migrate(&optimiser, &trained).unwrap();
-    assert_snapshot!(report, @"dropped moments of `.layers[0].w[2]`, `.layers[2]`");
+    assert_snapshot!(report, @r#"dropped `.parts[1].leaves["mu"].layers[0].w[2]`, `.parts[1].leaves["mu"].layers[2]`, `.parts[1].leaves["nu"].layers[0].w[2]` and 1 more"#);
     // What fits is kept as it is.
     let before = Tree::of(&state).unwrap();
     let (state, report) = state.migrate(&optimiser, &trained).unwrap();
-    assert_snapshot!(report, @"nothing changed");
+    assert_snapshot!(report, @"");
     assert_eq!(Tree::of(&state).unwrap(), before);
     // Another optimiser keeps what it has in common.
     let (_, report) =
         state.migrate(&chain!(clip_by_global_norm(1.0), lion(0.1)), &trained).unwrap();
-    assert_snapshot!(report, @"fresh transforms `lion` (the state has `clip_by_global_norm`, `adamw`); dropped `adamw`");
+    assert_snapshot!(report, @r#"filled `.parts[1].leaves["mu"]`; dropped `.parts[1].count`, `.parts[1].leaves["mu"]`, `.parts[1].leaves["nu"]`; changed `"adamw"` to `"lion"` at `.parts[1].transform`"#);
 }
 
 #[test]
@@ -236,16 +236,16 @@ fn a_chain_that_has_changed_keeps_its_moments() {
     // Without the freeze, with a check, with accumulated gradients, alone, and with a mean before it.
     let thawed = chain!(clip_by_global_norm(1.0), adam(0.1));
     let (state, report) = state.migrate(&thawed, &model()).unwrap();
-    assert_snapshot!(report, @"fresh moments for `.1`");
+    assert_snapshot!(report, @r#"filled `.parts[1].leaves["mu"].1`, `.parts[1].leaves["nu"].1`; renamed `.parts[0].parts[1]` to `.parts[1]`"#);
     let checked = chain!(check_finite(), clip_by_global_norm(1.0), adam(0.1));
     let (state, report) = state.migrate(&checked, &model()).unwrap();
-    assert_snapshot!(report, @"nothing changed");
+    assert_snapshot!(report, @"renamed `.parts[1]` to `.parts[2]`");
     let (state, report) = state.migrate(&checked.accumulate(2), &model()).unwrap();
-    assert_snapshot!(report, @"nothing changed");
+    assert_snapshot!(report, @r#"filled `.leaves["mean"]`; renamed `.parts[2]` to `.parts[0].parts[2]`"#);
     let (state, report) = state.migrate(&adam(0.1), &model()).unwrap();
-    assert_snapshot!(report, @"nothing changed");
+    assert_snapshot!(report, @r#"dropped `.leaves["mean"]`; renamed `.parts[0].parts[2]` to the root"#);
     let (state, report) = state.migrate(&chain!(ema(0.9), adam(0.1)), &model()).unwrap();
-    assert_snapshot!(report, @"fresh transforms `ema` (the state has `adam`)");
+    assert_snapshot!(report, @r#"filled `.parts[0].leaves["ema"]`; renamed the root to `.parts[1]`"#);
     assert_eq!(state.count(), 1);
     let number = |path: &str| Tree::of(&state).unwrap().get(path).unwrap().as_f64();
     assert_eq!(number("parts[1].leaves.mu.0").map(|mu| (mu * 1e6).round()), Some(5e4));
@@ -258,7 +258,7 @@ fn what_was_frozen_begins_as_all_did() {
     let mut state = frozen.init::<f64, _>(&(1.0, 1.0)).unwrap();
     frozen.step((1.0, 1.0), (0.0, 0.0), &mut state).unwrap();
     let (mut state, report) = state.migrate(&optimiser, &(1.0, 1.0)).unwrap();
-    assert_snapshot!(report, @"fresh moments for `.1`");
+    assert_snapshot!(report, @r#"filled `.leaves["sum_of_squares"].1`; renamed `.parts[0]` to the root"#);
     let (x, y) = optimiser.step((1.0, 1.0), (0.1, 0.1), &mut state).unwrap();
     assert_eq!(x, y);
 }
@@ -285,7 +285,7 @@ fn names_that_changed_are_followed_by_their_aliases() {
     let model = New { w: vec![1.0, 2.0], b: 0.0 };
     // What was filled begins afresh.
     let (mut state, report) = state.migrate(&adam(0.1), &model).unwrap();
-    assert_snapshot!(report, @"fresh moments for `.b`");
+    assert_snapshot!(report, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`"#);
     adam(0.1).step(model, New { w: vec![0.0, 0.0], b: 1.0 }, &mut state).unwrap();
 }
 
@@ -479,7 +479,7 @@ mod of_tensors {
         let wider = Object(Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap());
         let new = vec![model().remove(0), wider, model().remove(0)];
         let (_, report) = state.migrate(&adam(0.1), &new).unwrap();
-        assert_snapshot!(report, @"fresh moments for `[1]`, `[2]`");
+        assert_snapshot!(report, @r#"filled `.leaves["mu"][2]`, `.leaves["nu"][2]`; changed f32[2] to f32[3] at `.leaves["mu"][1]`, f32[2] to f32[3] at `.leaves["nu"][1]`"#);
     }
 
     #[test]
