@@ -29,8 +29,6 @@ pub(super) struct Follower {
     pub(super) known: Option<KnownStructure>,
     /// The open sequences that are followed.
     pub(super) open: Vec<FollowedSeq>,
-    /// Statics may differ from the script's.
-    pub(super) ignore_statics: bool,
 }
 
 /// An open sequence.
@@ -110,7 +108,7 @@ impl Follower {
 
     /// Whether another label may come instead of the expected one.
     pub(super) fn overlooks(&self, tag: Tag) -> bool {
-        self.ignore_statics && tag == word::STATIC
+        tag == word::STATIC && self.known.as_ref().is_some_and(|known| known.ignores_statics)
     }
 
     #[inline(always)]

@@ -42,13 +42,25 @@ impl Script {
 pub(super) struct KnownStructure {
     pub(super) encoding: Arc<Encoding>,
     pub(super) script: Arc<Script>,
+    /// The statics of a value, and those of the script, may be others than the structure's.
+    pub(super) ignores_statics: bool,
 }
 
 impl KnownStructure {
+    pub(super) fn new(encoding: Arc<Encoding>, script: Arc<Script>) -> Self {
+        KnownStructure { encoding, script, ignores_statics: false }
+    }
+
+    /// For values of the structure `like` but for their statics, if this one is such.
+    pub(super) fn as_ignoring_statics_of(&self, like: &TreeDef) -> Self {
+        let (encoding, script) = (Arc::clone(&like.encoding), Arc::clone(&self.script));
+        KnownStructure { encoding, script, ignores_statics: true }
+    }
+
     /// The structure `like`, if its script is beside it.
     pub(super) fn beside(like: &TreeDef) -> Option<Self> {
         let script = like.encoding.script.get()?;
-        Some(KnownStructure { encoding: Arc::clone(&like.encoding), script })
+        Some(KnownStructure::new(Arc::clone(&like.encoding), script))
     }
 
     /// Whether it is the very structure, not only an equal one.
@@ -68,6 +80,8 @@ impl KnownStructure {
 pub(super) struct Memory {
     /// The structures that occurred twice, or once in `flatten_like`, the most recently used first.
     known: Vec<KnownStructure>,
+    /// The last structure that a value had but for its statics, with the script of the value.
+    pub(super) ignoring_statics: Option<KnownStructure>,
     /// The hashes of the last structures that occurred once. Most of these never occur again, so copies
     /// would not pay.
     once: [u64; MOST_KNOWN],
@@ -110,8 +124,14 @@ impl Memory {
         self.known.first()
     }
 
-    pub(super) fn like(&mut self, like: &TreeDef) -> Option<&KnownStructure> {
-        self.find(|known| known.is_of(like))
+    /// The very structure, if the thread or the treedef has its script.
+    pub(super) fn like(&mut self, like: &TreeDef, ignores_statics: bool) -> Option<KnownStructure> {
+        if !ignores_statics {
+            let known = self.find(|known| known.is_of(like)).cloned();
+            return known.or_else(|| KnownStructure::beside(like));
+        }
+        let ignoring = self.ignoring_statics.as_ref().filter(|known| known.is_of(like));
+        ignoring.cloned().or_else(|| Some(self.like(like, false)?.as_ignoring_statics_of(like)))
     }
 
     /// A structure with these options whose script begins with this word.

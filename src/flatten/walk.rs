@@ -92,22 +92,20 @@ impl ValueWalk {
         if like.is_none() {
             tape.leaves.reserve(tape.memory.leaves);
         }
-        tape.drivers.follower.ignore_statics = like.is_some_and(|(_, ignored)| ignored);
-        self.install_script(options, like.map(|(like, _)| like));
+        self.install_script(options, like);
     }
 
     /// Expects the structure `like`, or else the last one that came.
-    fn install_script(&mut self, options: Options, like: Option<&TreeDef>) {
+    fn install_script(&mut self, options: Options, like: Option<(&TreeDef, bool)>) {
         let Tape { drivers, memory, .. } = &mut *self.tape;
         let is_expected = |known: &KnownStructure| match like {
-            Some(like) => known.is_of(like),
-            None => known.encoding.options == options,
+            Some((like, ignores)) => known.is_of(like) && known.ignores_statics == ignores,
+            None => known.encoding.options == options && !known.ignores_statics,
         };
         if drivers.follower.known.as_ref().is_some_and(is_expected) {
             return;
         }
-        let known = like
-            .and_then(|like| memory.like(like).cloned().or_else(|| KnownStructure::beside(like)));
+        let known = like.and_then(|(like, ignores)| memory.like(like, ignores));
         drivers.install(known.or_else(|| memory.last(options).cloned()));
     }
 
@@ -142,7 +140,7 @@ impl ValueWalk {
                 None => {
                     let NewStructure { treedef, swaps } = recorder.structure(options, true)?;
                     let script = Script::new(words, labels, swaps, treedef.insertions);
-                    let known = KnownStructure { encoding: treedef.encoding, script };
+                    let known = KnownStructure::new(treedef.encoding, script);
                     memory.add(known.clone());
                     known
                 }
@@ -199,14 +197,22 @@ impl ValueWalk {
             WalkEnd::Expected => Ok(()),
             WalkEnd::Known(treedef) if treedef == *like => {
                 self.tape.memory.share(&like.encoding);
-                self.install_script(self.tape.settings.options, Some(like));
+                self.install_script(self.tape.settings.options, Some((like, false)));
+                Ok(())
+            }
+            WalkEnd::Known(treedef) => {
+                check(&treedef)?;
+                // Only statics differ.
+                let Tape { drivers, memory, .. } = &mut *self.tape;
+                memory.ignoring_statics =
+                    drivers.follower.known.as_ref().map(|known| known.as_ignoring_statics_of(like));
                 Ok(())
             }
             WalkEnd::New(new) if new.treedef == *like => {
                 self.store_beside(like, new);
                 Ok(())
             }
-            WalkEnd::Known(treedef) | WalkEnd::New(NewStructure { treedef, .. }) => check(&treedef),
+            WalkEnd::New(NewStructure { treedef, .. }) => check(&treedef),
         });
         let leaves = mem::take(&mut self.tape.leaves);
         self.spare();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use allocation_counter::measure;
 use serde::{Serialize, Serializer};
 use serde_json::json;
-use treedef::{Flattener, Leaf, LeafType, Opaque, flatten, flatten_as, structure};
+use treedef::{Flattener, Leaf, LeafKind, LeafType, Opaque, flatten, flatten_as, structure};
 
 #[derive(Clone, Serialize)]
 enum Shape {
@@ -59,6 +59,18 @@ fn flatten_like_allocates_nothing() {
     assert_like_allocates_nothing::<i64>(&vec![(1i64, 2i64); 100]);
     assert_like_allocates_nothing::<bool>(&vec![true; 100]);
     assert_like_allocates_nothing::<Leaf>(&(1u8, -1i64, 0.5, true, 'x', [Some(1), None]));
+}
+
+#[test]
+fn a_static_that_always_differs_allocates_nothing() {
+    let floats = Flattener::new().leaves_where(LeafKind::is_float).ignore_statics(true);
+    let (mut leaves, treedef) = floats.flatten_as::<f64>(&(0u64, vec![0.5; 3], "adam")).unwrap();
+    let value = |step: u64| (step, [0.25; 3].as_slice(), "adam");
+    floats.flatten_like(&treedef, &value(7), &mut leaves).unwrap();
+    let counted = measure(|| floats.flatten_like(&treedef, &value(8), &mut leaves).unwrap());
+    assert_eq!(counted.count_total, 0);
+    assert_eq!(leaves, [0.25; 3]);
+    assert!(treedef.flatten_like(&value(8), &mut leaves).is_err());
 }
 
 /// Entries that are out of order are looked up, and ticked off.

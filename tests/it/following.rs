@@ -2,6 +2,7 @@
 //! continue after an error, and walk other values meanwhile.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::thread;
 
 use allocation_counter::measure;
@@ -9,7 +10,7 @@ use fastrand::Rng;
 use insta::assert_snapshot;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple};
 use serde::{Serialize, Serializer};
-use treedef::{Flattener, Leaf, LeafKind, Tree, TreeDef, flatten, structure};
+use treedef::{Flattener, Leaf, LeafKind, Limits, MapOrder, Tree, TreeDef, flatten, structure};
 use treedef_testing::cases::cases;
 
 #[derive(Clone, Debug)]
@@ -236,30 +237,79 @@ fn draw_optional(rng: &mut Rng) -> Model {
     Model::Present(if rng.bool() { Box::new(Model::Newtype(marked)) } else { marked })
 }
 
-/// Also if statics may differ.
-#[test]
-fn a_thread_that_walked_other_values_compares_as_a_new_one() {
-    let (seeds, mut accepted) = (cases(400), [0, 0]);
-    for seed in 0..seeds.into() {
-        let mut rng = Rng::with_seed(seed);
-        let flattener = Flattener::new().none_is_leaf(rng.bool()).ignore_statics(true);
-        let mut treedefs: Vec<TreeDef> = Vec::new();
-        for _ in 0..4 {
-            let value = Model::Tuple(vec![draw_optional(&mut rng), Model::Number(rng.f64())]);
-            treedefs.push(flattener.flatten(&value).unwrap().1);
-            for treedef in &treedefs {
-                let compare = || {
-                    let mut leaves: Vec<Leaf> = Vec::new();
-                    let end = flattener.flatten_like(treedef, &value, &mut leaves);
-                    end.map(|()| leaves).map_err(|error| error.to_string())
-                };
-                let new = thread::scope(|scope| scope.spawn(compare).join().unwrap());
-                assert_eq!([compare(), compare()], [new.clone(), new.clone()], "{value:?}");
-                accepted[usize::from(new.is_ok())] += 1;
-            }
+/// With any options, kinds of leaves and rules.
+fn draw_flattener(rng: &mut Rng) -> Flattener {
+    let order = if rng.bool() { MapOrder::Canonical } else { MapOrder::Insertion };
+    let options = Flattener::new().none_is_leaf(rng.bool()).compact(rng.u8(..4) == 0);
+    let mut flattener = options.map_order(order).ignore_statics(rng.bool());
+    match rng.u8(..4) {
+        0 => flattener = flattener.leaves_where(LeafKind::is_float),
+        1 => flattener = flattener.leaves_where(|kind| !kind.is_float()),
+        _ => {}
+    }
+    for selector in ["S.a", "**.b", "N", "[1]", ".c"] {
+        match rng.u8(..8) {
+            0 => flattener = flattener.mark_static(selector).unwrap(),
+            1 => flattener = flattener.mark_opaque(selector).unwrap(),
+            _ => {}
         }
     }
-    assert!(accepted[0].min(accepted[1]) > 2 * seeds, "{accepted:?}");
+    if rng.u8(..8) == 0 {
+        flattener = flattener.limits(Limits { max_depth: 3, ..Limits::default() });
+    }
+    flattener
+}
+
+/// The results of all ways to flatten a value, also like these treedefs, as texts.
+fn all_outcomes(flattener: &Flattener, value: &Model, treedefs: &[TreeDef]) -> Vec<String> {
+    fn text(outcome: treedef::Result<impl Debug>) -> String {
+        format!("{:?}", outcome.map_err(|error| error.to_string()))
+    }
+    let mut all = vec![
+        format!("{:?}", outcome(value, flattener)),
+        text(flattener.flatten_as::<f64>(value)),
+        text(flattener.flatten_as::<f32>(value)),
+        text(flattener.flatten_as::<String>(value)),
+        text(flattener.structure(value)),
+        text(flattener.signature(value)),
+    ];
+    for treedef in treedefs {
+        let (mut leaves, mut floats): (Vec<Leaf>, Vec<f64>) = Default::default();
+        let mut places = vec![f64::NAN; treedef.num_leaves()];
+        all.push(text(flattener.flatten_like(treedef, value, &mut leaves).map(|()| leaves)));
+        all.push(text(flattener.flatten_like(treedef, value, &mut floats).map(|()| floats)));
+        all.push(text(flattener.flatten_like(treedef, value, &mut places[..]).map(|()| places)));
+    }
+    all
+}
+
+/// Also with options and rules, and like other structures.
+#[test]
+fn a_thread_that_walked_other_values_compares_as_a_new_one() {
+    let (seeds, mut accepted) = (cases(400), 0);
+    for seed in 0..seeds.into() {
+        let mut rng = Rng::with_seed(seed);
+        let flatteners = [draw_flattener(&mut rng), draw_flattener(&mut rng)];
+        let mut value = draw(&mut rng, 3, false);
+        if rng.bool() {
+            value = Model::Tuple(vec![draw_optional(&mut rng), value]);
+        }
+        let mut treedefs: Vec<TreeDef> = Vec::new();
+        for _ in 0..3 {
+            for flattener in &flatteners {
+                treedefs.extend(flattener.structure(&value));
+                let of = |flattener: &Flattener| all_outcomes(flattener, &value, &treedefs);
+                let new = thread::scope(|scope| scope.spawn(|| of(flattener)).join().unwrap());
+                let once = of(&flattener.clone().serialize_once(true));
+                for found in [of(flattener), of(flattener), once] {
+                    assert_eq!(found, new, "{seed}: {value:?} by {flattener:?}");
+                }
+                accepted += new[6..].iter().filter(|outcome| outcome.starts_with("Ok")).count();
+            }
+            change(&mut rng, &mut value);
+        }
+    }
+    assert!(accepted > 10 * seeds as usize, "only {accepted} values were as a treedef");
 }
 
 /// As into a vector: with rules, different statics, and maps in different orders.
