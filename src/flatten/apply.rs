@@ -43,7 +43,7 @@ pub(super) fn apply(
     let mut walk = RuleWalk {
         rules,
         objects,
-        takes: rules.leaf_kinds(),
+        takes: rules.leaf_kinds,
         named: rules.named(&treedef.encoding.node_data),
         hits: vec![false; rules.rules.len()],
         path: Path::root(),

@@ -279,7 +279,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn leaves_where(self, is_leaf: impl Fn(LeafKind) -> bool + Send + Sync + 'static) -> Self {
-        self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
+        self.with_rules(|rules| rules.leaves_where(is_leaf))
     }
 
     /// Makes the values that a selector matches static: they are stored in the treedef. For types that
@@ -723,7 +723,7 @@ impl Flattener {
     fn settings(&self) -> Settings {
         let by_kind = self.rules.as_ref().filter(|rules| !rules.need_nodes());
         Settings {
-            takes: by_kind.map_or(ALL_KINDS, |rules| rules.leaf_kinds()),
+            takes: by_kind.map_or(ALL_KINDS, |rules| rules.leaf_kinds),
             predicts: !self.serialize_once && self.objects == Objects::None,
             objects: self.objects,
             refuses_objects: self.refuses_objects,

@@ -28,15 +28,15 @@ pub(super) enum Becomes {
 }
 
 type IsLeaf = Arc<dyn Fn(&Path, NodeHead<'_>) -> bool + Send + Sync>;
-type LeavesWhere = Arc<dyn Fn(LeafKind) -> bool + Send + Sync>;
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Rules {
     pub(super) rules: Vec<(Rule, Becomes)>,
     /// The indices of rules that need not match anything.
     pub(super) presets: Vec<usize>,
     pub(super) is_leaf: Option<IsLeaf>,
-    pub(super) leaves_where: Option<LeavesWhere>,
+    /// The kinds of scalars that are leaves.
+    pub(super) leaf_kinds: KindSet,
 }
 
 #[derive(Clone)]
@@ -52,12 +52,17 @@ impl Rules {
         self.is_leaf.is_some() || !self.rules.is_empty()
     }
 
-    /// The kinds of scalars that are leaves.
-    pub(super) fn leaf_kinds(&self) -> KindSet {
-        let Some(is_leaf) = &self.leaves_where else { return ALL_KINDS };
+    /// Makes leaves of scalars of these kinds only.
+    pub(super) fn leaves_where(&mut self, is_leaf: impl Fn(LeafKind) -> bool) {
         // An absent value always is a leaf: the option `none_is_leaf` decides about it.
         let kinds = LeafKind::ALL.iter().filter(|kind| **kind == LeafKind::None || is_leaf(**kind));
-        kinds.fold(0, |kinds, kind| kinds | bit(*kind))
+        self.leaf_kinds = kinds.fold(0, |kinds, kind| kinds | bit(*kind));
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules { rules: Vec::new(), presets: Vec::new(), is_leaf: None, leaf_kinds: ALL_KINDS }
     }
 }
 

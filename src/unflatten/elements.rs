@@ -1,6 +1,6 @@
 //! The children of a sequence or a tuple.
 
-use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
 
@@ -119,13 +119,85 @@ pub(super) struct ElementAccess<'e, 'c, 'de> {
     all: &'e mut Elements<'c, 'de>,
 }
 
-impl ElementAccess<'_, '_, '_> {
+impl<'de> ElementAccess<'_, '_, 'de> {
     /// Goes to the next element, if there is one. The floats that are left are read like any other value.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn step(&mut self) -> bool {
         let is_there = self.all.step();
         self.floats = self.all.ahead.floats;
         is_there
+    }
+
+    /// Reads the next element, which is a float, by a seed. `deserialize_in_place` has a seed for each.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn next_float_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
+        let before = self.floats.len();
+        let value = seed.deserialize(FloatElement(self));
+        if self.floats.len() == before {
+            self.step(); // past an element that the seed did not read
+        }
+        self.all.ahead.floats.read = self.floats.read;
+        match value {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.all.under(error)),
+        }
+    }
+}
+
+/// The deserializer of the next element, which is a float. If a float is asked for, the cursor takes no step.
+struct FloatElement<'a, 'e, 'c, 'de>(&'a mut ElementAccess<'e, 'c, 'de>);
+
+impl<'a, 'de> FloatElement<'a, '_, '_, 'de> {
+    /// The element like any other value.
+    fn node(self) -> NodeDeserializer<'a, 'de> {
+        self.0.step();
+        NodeDeserializer(self.0.all.cursor)
+    }
+}
+
+/// Requests that the node answers.
+macro_rules! by_node {
+    ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
+        fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value> {
+            self.node().$method($($argument,)* visitor)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for FloatElement<'_, '_, '_, 'de> {
+    type Error = Error;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0.floats.next() {
+            Some(value) => visitor.visit_f64(value),
+            None => self.node().deserialize_f64(visitor),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0.floats.next() {
+            Some(value) => visitor.visit_f32(value),
+            None => self.node().deserialize_f32(visitor),
+        }
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.0.all.cursor.compact
+    }
+
+    by_node! {
+        deserialize_any() deserialize_bool() deserialize_char()
+        deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128()
+        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
+        deserialize_str() deserialize_string() deserialize_bytes() deserialize_byte_buf()
+        deserialize_option() deserialize_unit() deserialize_unit_struct(name: &'static str)
+        deserialize_newtype_struct(name: &'static str) deserialize_seq() deserialize_tuple(len: usize)
+        deserialize_tuple_struct(name: &'static str, len: usize) deserialize_map()
+        deserialize_struct(name: &'static str, fields: &'static [&'static str])
+        deserialize_enum(name: &'static str, variants: &'static [&'static str])
+        deserialize_identifier() deserialize_ignored_any()
     }
 }
 
@@ -134,6 +206,9 @@ impl<'de> SeqAccess<'de> for ElementAccess<'_, '_, 'de> {
 
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if self.floats.len() > 0 {
+            return self.next_float_seed(seed).map(Some);
+        }
         if !self.step() {
             return Ok(None);
         }

@@ -91,3 +91,72 @@ fn errors_are_those_of_unflatten() {
     let error = unflatten_into(&mut value, &treedef, [1.0]).unwrap_err();
     assert_eq!(error.to_string(), "expected 2 leaves, found 1");
 }
+
+/// A number that refuses some values, one that reads another type, and one that reads nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+struct Positive(f64);
+
+impl TryFrom<f64> for Positive {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        if value > 0.0 { Ok(Positive(value)) } else { Err(format!("{value} is not positive")) }
+    }
+}
+
+impl From<Positive> for f64 {
+    fn from(value: Positive) -> f64 {
+        value.0
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Unread;
+
+impl<'de> Deserialize<'de> for Unread {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Ok(Unread)
+    }
+}
+
+/// Floats in a list are read without a step of the cursor, in place, too.
+#[test]
+fn a_list_of_floats_is_what_unflatten_gives() {
+    fn alike<T>(begin: &T, leaves: impl treedef::Leaves + Clone)
+    where
+        T: Clone + std::fmt::Debug + PartialEq + for<'de> Deserialize<'de>,
+    {
+        let (_, treedef) = treedef::flatten(&[1.0, 2.0, 3.0]).unwrap();
+        let expected = treedef::unflatten::<T>(&treedef, leaves.clone());
+        let mut found = begin.clone();
+        let rebuilt = unflatten_into(&mut found, &treedef, leaves).map(|()| found);
+        let [expected, found] = [expected, rebuilt].map(|value| value.map_err(|e| e.to_string()));
+        assert_eq!(found, expected);
+    }
+    fn each<T>(of: &T)
+    where
+        T: Clone + std::fmt::Debug + Default + PartialEq + for<'de> Deserialize<'de>,
+    {
+        let array = || [of.clone(), of.clone(), of.clone()];
+        for length in 0..5 {
+            alike(&vec![of.clone(); length], [0.5, -1e300, 2.0]);
+            alike(&vec![of.clone(); length], [0.5f32, 3.0, f32::INFINITY]);
+        }
+        alike(&array(), [1.5, 2.0, 3.0]);
+        alike(&<(T, T, T)>::from(array()), [1.5f32, 2.0, 3.0]);
+        alike(&(of.clone(), of.clone()), [1.0, 2.0, 3.0]);
+        alike(&(array(), 1.0), [1.0, 2.0, 3.0]);
+    }
+    each(&0.0f64);
+    each(&0.0f32);
+    each(&0u8);
+    each(&String::new());
+    each(&Some(1.0));
+    each(&std::num::Wrapping(1.0));
+    each(&(1.0,));
+    each(&Unread);
+    alike(&vec![Positive(1.0); 3], [1.0, 2.0, -3.0]);
+    alike(&vec![Positive(1.0); 2], [1.0, 2.0, -3.0]);
+    alike(&(1.0, Positive(1.0), 1u8), [1.0, 2.0, 3.0]);
+}
