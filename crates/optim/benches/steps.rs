@@ -12,10 +12,127 @@ use treedef_optim::{Optimiser, adam};
 
 use turns::{Result, least};
 
+/// `cargo bench --bench steps -- four million` runs two of them.
 fn main() -> Result {
-    small()?;
-    small_nested()?;
-    large()
+    let mut wanted: Vec<String> =
+        std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    if wanted.is_empty() {
+        wanted = ["small", "nested", "four", "million", "large"].map(str::to_owned).to_vec();
+    }
+    wanted.iter().try_for_each(|name| match &**name {
+        "small" => small(),
+        "nested" => small_nested(),
+        "four" => four(),
+        "million" => million(),
+        "large" => large(),
+        _ => Err(format!("there is no `{name}`").into()),
+    })
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Decay {
+    amplitude: f64,
+    rate: f64,
+    offset: f64,
+    delay: f64,
+}
+
+/// Each way to make a step, beside the loop by hand on slices.
+fn beside(hand: f64, name: &str, ways: [(&str, f64); 3]) {
+    let ways = ways.map(|(way, time)| format!("`{way}` {:.2} ×", time / hand));
+    println!("{name}: by hand {hand:.0} ns; {}", ways.join(", "));
+}
+
+fn four() -> Result {
+    let gradient = Decay { amplitude: 0.5, rate: -0.25, offset: 1.0, delay: 0.125 };
+    let optimiser = adam(1e-3);
+    let (mut p, g, mut m, mut v) = ([0.0; 4], [0.5, -0.25, 1.0, 0.125], [0.0; 4], [0.0; 4]);
+    let mut count = 0;
+    let mut model = Decay::default();
+    let mut state = optimiser.init::<f64, _>(&model)?;
+    let mut moved = model;
+    let mut moved_state = optimiser.init::<f64, _>(&moved)?;
+    let mut tree = Tree::<f64>::of_as(&model)?;
+    let mut tree_state = optimiser.init_tree(&tree)?;
+    let mut gradients = Tree::<f64>::of_as(&gradient)?;
+    let [hand, flat, in_place, typed] = least(
+        31,
+        10_000,
+        [
+            &mut || {
+                count += 1;
+                by_hand_f64(count, black_box(&mut p), black_box(&g), &mut m, &mut v);
+                Ok(())
+            },
+            &mut || Ok(optimiser.step_tree(&mut tree, &mut gradients, &mut tree_state)?),
+            &mut || Ok(optimiser.step_in_place(black_box(&mut model), &gradient, &mut state)?),
+            &mut || {
+                moved = optimiser.step(black_box(moved), gradient, &mut moved_state)?;
+                Ok(())
+            },
+        ],
+    )?;
+    let ways = [("step_tree", flat), ("step_in_place", in_place), ("step", typed)];
+    beside(hand, "4 f64 in a struct", ways);
+    Ok(())
+}
+
+/// Each round with vectors of its own, as below.
+fn million() -> Result {
+    let mut least = [f64::INFINITY; 4];
+    for _ in 0..8 {
+        for (least, found) in least.iter_mut().zip(million_once()?) {
+            *least = least.min(found);
+        }
+    }
+    let [hand, flat, in_place, typed] = least;
+    let ways = [("step_tree", flat), ("step_in_place", in_place), ("step", typed)];
+    beside(hand, "10⁶ f64 in a `Vec`", ways);
+    Ok(())
+}
+
+fn million_once() -> Result<[f64; 4]> {
+    let g: Vec<f64> = (0..1_000_000).map(|at| f64::from(at).sin()).collect();
+    let optimiser = adam(1e-3);
+    let (mut p, mut m, mut v) = (g.clone(), vec![0.0; g.len()], vec![0.0; g.len()]);
+    let mut count = 0;
+    let mut model = g.clone();
+    let mut state = optimiser.init::<f64, _>(&model)?;
+    let mut moved = g.clone();
+    let mut moved_state = optimiser.init::<f64, _>(&moved)?;
+    let mut tree = Tree::<f64>::of_as(&model)?.clone();
+    let mut tree_state = optimiser.init_tree(&tree)?;
+    let mut gradients = tree.clone();
+    least(
+        5,
+        8,
+        [
+            &mut || {
+                count += 1;
+                by_hand_f64(count, &mut p, &g, &mut m, &mut v);
+                Ok(())
+            },
+            &mut || Ok(optimiser.step_tree(&mut tree, &mut gradients, &mut tree_state)?),
+            &mut || Ok(optimiser.step_in_place(&mut model, &g, &mut state)?),
+            &mut || {
+                let gradient = g.clone();
+                moved = optimiser.step(std::mem::take(&mut moved), gradient, &mut moved_state)?;
+                Ok(())
+            },
+        ],
+    )
+}
+
+/// Adam as one writes it by hand.
+#[inline(never)]
+fn by_hand_f64(count: i32, p: &mut [f64], g: &[f64], m: &mut [f64], v: &mut [f64]) {
+    let (b1, b2, eps, rate) = (0.9f64, 0.999f64, 1e-8, 1e-3);
+    let (first, second) = (1.0 / (1.0 - b1.powi(count)), 1.0 / (1.0 - b2.powi(count)));
+    for (((p, g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
+        *m = b1 * *m + (1.0 - b1) * g;
+        *v = b2 * *v + (1.0 - b2) * g * g;
+        *p -= rate * (*m * first) / ((*v * second).sqrt() + eps);
+    }
 }
 
 macro_rules! thirty {

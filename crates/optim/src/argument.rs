@@ -13,13 +13,13 @@ fn expect(what: impl fmt::Display, found: f64, holds: bool) -> Result<()> {
 
 /// Checks the decay of a moving average, which must be less than 1 so that its bias can be
 /// corrected.
-pub(crate) fn expect_decay(decay: f64) -> Result<()> {
-    expect("a decay from 0 to below 1", decay, (0.0..1.0).contains(&decay))
+pub(crate) fn expect_decay(what: impl fmt::Display, decay: f64) -> Result<()> {
+    expect(format_args!("{what} from 0 to below 1"), decay, (0.0..1.0).contains(&decay))
 }
 
 /// Checks a limit, which may be infinite.
-pub(crate) fn expect_limit(limit: f64) -> Result<()> {
-    expect("a limit above 0", limit, limit > 0.0)
+pub(crate) fn expect_limit(what: &str, limit: f64) -> Result<()> {
+    expect(format_args!("{what} above 0"), limit, limit > 0.0)
 }
 
 /// Checks the radius of a ball or the sum of a simplex.

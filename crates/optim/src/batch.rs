@@ -30,8 +30,6 @@ use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::pairwise;
 
-const MODEL: &str = "a model has another structure than the first";
-
 /// The floats of all models, with the structure of the first: each leaf has the numbers of all. Everything
 /// else may differ, such as the name of a sample.
 ///
@@ -46,6 +44,7 @@ const MODEL: &str = "a model has another structure than the first";
 /// let stack = batch::stack(&[("a", 1.0, [2.0]), ("b", 3.0, [4.0])])?;
 /// assert_eq!(stack.get("2[0]")?, &[2.0, 4.0]);
 /// let error = batch::stack(&[vec![1.0], vec![]]).unwrap_err().to_string();
+/// assert!(error.starts_with("model 1 has another structure than the first: "), "{error}");
 /// assert!(error.ends_with("expected 1 child, found 0 children at the root"), "{error}");
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
@@ -63,9 +62,9 @@ pub fn stack<'a, T: Serialize + 'a>(
     let (treedef, leaves) = first.into_parts();
     let mut columns: Vec<Vec<f64>> = leaves.into_iter().map(|number| vec![number]).collect();
     let mut row = Vec::new();
-    for model in models {
+    for (model, at) in models.zip(1..) {
         f64::leaves_like(&treedef, model, &mut row, true)
-            .map_err(|source| Error::Structure { what: MODEL, source })?;
+            .map_err(|source| Error::Model { model: at, source })?;
         columns.iter_mut().zip(&row).for_each(|(column, number)| column.push(*number));
     }
     Ok(Tree::new(treedef, columns)?)
@@ -184,8 +183,10 @@ pub fn write_csv(stack: &Tree<Vec<f64>>, writer: impl std::io::Write) -> Result<
     let rows = stack.leaves().first().map_or(0, Vec::len);
     if let Some((path, numbers)) = stack.iter().find(|(_, numbers)| numbers.len() != rows) {
         let found = numbers.len();
-        let message =
-            format!("expected {rows} numbers as in the first leaf, found {found} at `{path}`");
+        let message = format!(
+            "expected {} as in the first leaf, found {found} at `{path}`",
+            count(rows, "number")
+        );
         return Err(Error::Argument(message));
     }
     let names = stack.treedef().leaf_paths().map(|path| path.to_string());
@@ -206,10 +207,16 @@ fn each(
 ) -> Result<Tree<f64>> {
     if let Some((path, numbers)) = stack.iter().find(|(_, numbers)| numbers.len() < least) {
         let found = numbers.len();
-        let message = format!("expected at least {least} models, found {found} at `{path}`");
+        let least = count(least, "model");
+        let message = format!("expected at least {least}, found {found} at `{path}`");
         return Err(Error::Argument(message));
     }
     Ok(stack.as_ref().map(|numbers| statistic(numbers)))
+}
+
+/// A count and its noun.
+fn count(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The mean of at least one number.
@@ -217,7 +224,8 @@ fn mean_of(numbers: &[f64]) -> f64 {
     let count = numbers.len() as f64;
     let mean = pairwise::sum(0..numbers.len(), &|at| numbers[at]) / count;
     if mean.is_finite() {
-        return mean;
+        // The rounding of the sum is in the mean of the differences, so that equal numbers have themselves as their mean.
+        return mean + pairwise::sum(0..numbers.len(), &|at| numbers[at] - mean) / count;
     }
     // The sum may be too large, or a number is not finite.
     pairwise::sum(0..numbers.len(), &|at| numbers[at] / count)

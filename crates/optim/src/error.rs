@@ -25,6 +25,14 @@ pub enum Error {
         /// The first difference, with both sides.
         source: treedef::Error,
     },
+    /// A model of a batch does not have the structure of the first.
+    #[error("model {model} has another structure than the first: {source}")]
+    Model {
+        /// Its index.
+        model: usize,
+        /// The first difference, with both sides.
+        source: treedef::Error,
+    },
     /// A value has no leaf of the requested type.
     #[error(
         "the value has no leaf of type `{leaf}`: numbers need `f32` or `f64`, and objects the type that they have"
@@ -160,7 +168,9 @@ impl Error {
     /// The path of the leaf that the error concerns, if there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Error::Tree(source) | Error::Structure { source, .. } => Some(source.path()),
+            Error::Tree(source) | Error::Structure { source, .. } | Error::Model { source, .. } => {
+                Some(source.path())
+            }
             Error::Leaf { path, .. }
             | Error::NotFinite { path, .. }
             | Error::TwoGroups { path, .. }

@@ -158,9 +158,10 @@ pub trait Optimiser {
     ///
     /// # Errors
     ///
-    /// Returns an error when the gradients or the state do not fit the model; it has the path and both
-    /// sides, and the state is unchanged. After an error of the type, which may refuse its new numbers, the
-    /// state is changed.
+    /// Returns an error when the gradients or the state do not fit the model, with the path and both
+    /// sides, or when a setting makes no sense: the state is unchanged. A transform that refuses numbers, such as
+    /// [`check_finite`](crate::transform::check_finite), does so in its turn, so it belongs to the beginning of a chain. After an
+    /// error of the type, which may refuse its new numbers, the state is changed.
     fn step<L: Trainable, T: Serialize + DeserializeOwned>(
         &self,
         model: T,
@@ -213,8 +214,7 @@ pub trait Optimiser {
         Self: Transform<L>,
     {
         state.take_in(model, gradients)?;
-        state.descend(self)?;
-        state.rebuild_into(model)
+        state.descend_in_place(self, model)
     }
 
     /// As [`step`](Self::step), for leaves that are already in one flat vector: nothing is flattened,

@@ -167,6 +167,7 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
             holds,
             selection: None,
             blocks: None,
+            factored_from: None,
             still: None,
         })
     }

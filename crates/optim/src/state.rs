@@ -66,6 +66,8 @@ pub struct State<T, L> {
     /// The memory of the last step.
     parameters: Vec<L>,
     gradients: Vec<L>,
+    /// The numbers of the model, for a type that refuses new ones in place.
+    before: Vec<L>,
     value: PhantomData<fn() -> T>,
 }
 
@@ -79,6 +81,7 @@ impl<T, L: Clone> Clone for State<T, L> {
             coarse: self.coarse.clone(),
             parameters: Vec::new(),
             gradients: Vec::new(),
+            before: Vec::new(),
             value: PhantomData,
         }
     }
@@ -115,6 +118,7 @@ impl<T, L: Trainable> State<T, L> {
             coarse: None,
             parameters,
             gradients,
+            before: Vec::new(),
             value: PhantomData,
         }
     }
@@ -220,12 +224,24 @@ impl<T, L: Trainable> State<T, L> {
         }
     }
 
-    pub(crate) fn rebuild_into(&mut self, model: &mut T) -> Result<()>
+    /// A step of a model that is not moved.
+    pub(crate) fn descend_in_place(
+        &mut self,
+        optimiser: &(impl Transform<L> + ?Sized),
+        model: &mut T,
+    ) -> Result<()>
     where
         T: DeserializeOwned,
     {
+        if cfg!(feature = "in_place") && L::IS_NUMBER {
+            self.before.clone_from(&self.parameters);
+        }
+        self.descend(optimiser)?;
         match &self.treedef {
-            Some(treedef) => Ok(L::rebuild_into(treedef, &mut self.parameters, model)?),
+            Some(treedef) => {
+                let before = (treedef, &*self.before);
+                Ok(L::rebuild_into(treedef, &mut self.parameters, model, before)?)
+            }
             None => Err(Error::NoLeaves { leaf: std::any::type_name::<L>() }), // they were taken in
         }
     }
@@ -266,7 +282,9 @@ fn descend<L: Trainable>(
     let (all, some) = (0..parameters.len(), trained(parameters, statistics));
     let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
     let place = Place { treedef, ranges };
-    optimiser.descend(&mut Step { place, updates, parameters }, slots)
+    let mut step = Step { place, updates, parameters };
+    optimiser.descend(&mut step, slots)?;
+    optimiser.settle(&mut step, slots)
 }
 
 /// The trained leaves, if there are others: integers and running statistics are not parameters.

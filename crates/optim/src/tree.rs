@@ -130,7 +130,9 @@ pub fn incremental_update<L: Trainable, T: Serialize + DeserializeOwned>(
     everywhere(new.treedef(), |place| {
         place.run(&Towards(step_size), &mut average, [], [new.leaves()])
     })?;
-    Ok(L::rebuild_into(new.treedef(), &mut average, old)?)
+    let before = L::tree(old)?;
+    let before = (before.treedef(), before.leaves());
+    Ok(L::rebuild_into(new.treedef(), &mut average, old, before)?)
 }
 
 /// The nearest value in a set, such as a simplex: optax's `projections`. [`transform::project`] keeps the parameters of a

@@ -64,11 +64,15 @@ macro_rules! scalar {
                 treedef: &TreeDef,
                 leaves: &mut Vec<Self>,
                 value: &mut T,
+                before: (&TreeDef, &[Self]),
             ) -> treedef::Result<()> {
-                // If the type refuses the numbers, it fails here: in place, a part of the value would
-                // already be changed.
-                treedef::unflatten::<T>(treedef, &*leaves)?;
-                treedef::unflatten_into(value, treedef, &*leaves)
+                let rebuilt = treedef::unflatten_into(value, treedef, &*leaves);
+                if rebuilt.is_err() {
+                    // The type refuses some numbers: it gets those back that it had. That fails where the
+                    // first attempt did, or not at all.
+                    let _ = treedef::unflatten_into(value, before.0, before.1);
+                }
+                rebuilt
             }
 
             fn run<K: Kernel<S, R>, const S: usize, const R: usize>(

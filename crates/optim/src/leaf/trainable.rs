@@ -71,7 +71,7 @@ pub trait Trainable: Clone + 'static {
 
     #[doc(hidden)]
     /// Puts leaves into a value of this structure. With the feature `in_place`, fields that serde skips
-    /// keep their content. On an error, the value is unchanged.
+    /// keep their content. On an error, the value is as before: a structure and the leaves that it had.
     ///
     /// # Errors
     ///
@@ -80,6 +80,7 @@ pub trait Trainable: Clone + 'static {
         treedef: &TreeDef,
         leaves: &mut Vec<Self>,
         value: &mut T,
+        _before: (&TreeDef, &[Self]),
     ) -> treedef::Result<()> {
         #[cfg(feature = "in_place")]
         {

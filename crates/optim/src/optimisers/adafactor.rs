@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Kernel, Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{DECAY, Place, Slots, Step, Transform, norm, scale};
+use crate::transform::{Place, Slots, Step, Transform, norm, scale};
 
 /// Descent with the means of squared gradients of each row and each column instead of each number: optax's `adafactor`.
 ///
@@ -17,8 +17,8 @@ use crate::transform::{DECAY, Place, Slots, Step, Transform, norm, scale};
 /// [`min_dim_size_to_factor`](AdaFactor::min_dim_size_to_factor) numbers or more. Other leaves, and models of plain numbers, have
 /// a mean for each number, as small arrays have in optax. In memory, the means of candle's tensors are as
 /// small as a row and a column. Other leaves with shapes, and files, have three arrays of the size of the leaf, one more
-/// than with `adam`; plain numbers have one. The means have the type of the leaf. In `f16`, the means of small gradients are
-/// zero, and the step is then infinite or NaN: use `bf16` or `f32`.
+/// than with `adam`; plain numbers have one. The means have the type of the leaf, which must hold
+/// [`eps`](AdaFactor::eps): `f16` does not.
 ///
 /// The root mean square of a step is at most the rate times the root mean square of the array, which counts as 0.001 or
 /// more. An array is a leaf. Plain numbers in one `Vec`, array or tuple form an array, and so does a field that is a single number. N. Shazeer and M. Stern, *Adafactor*, 2018.
@@ -41,7 +41,7 @@ pub fn adafactor(rate: impl Into<Schedule>) -> AdaFactor {
         by_parameters: true,
         momentum: None,
         eps: 1e-30,
-        decay: Decay { rate: 0.0, only: Vec::new() },
+        decay: Decay::with_default(0.0),
     }
 }
 
@@ -66,8 +66,7 @@ const SMALLEST: f64 = 1e-3;
 
 impl AdaFactor {
     /// Sets the smallest number of rows and columns for which only their means are stored. The default is 128; to store
-    /// all means, use `usize::MAX`. Do not change it during a training run: the means of a leaf that moves across the
-    /// limit would start at zero, with a count that goes on.
+    /// all means, use `usize::MAX`. During a training run, a change that concerns a leaf is an error.
     pub fn min_dim_size_to_factor(mut self, smallest: usize) -> Self {
         self.smallest = smallest;
         self
@@ -122,11 +121,10 @@ impl AdaFactor {
     /// The rule of the means, and the rate, if the numbers make sense.
     fn rules(&self, count: u64) -> Result<(Squares, f64)> {
         let decay = self.means.at(count);
-        expect_decay(decay)?;
-        expect_limit(self.limit)?;
-        expect_decay(self.momentum.unwrap_or_default())?;
+        expect_decay(format_args!("`decay_of_squares` at count {count}"), decay)?;
+        expect_limit("`clipping_threshold`", self.limit)?;
+        expect_decay("`momentum`", self.momentum.unwrap_or_default())?;
         expect_at_least_zero("an eps", self.eps)?;
-        expect_at_least_zero(DECAY, self.decay.rate)?;
         Ok((Squares { decay, eps: self.eps }, self.rate.rate(count)?))
     }
 
@@ -144,18 +142,71 @@ impl AdaFactor {
         !L::IS_NUMBER && parameters.iter().any(|leaf| self.axes(leaf).is_some())
     }
 
+    /// Checks that the means in the state are those of this `min_dim_size_to_factor`: the others are zero.
+    fn expect_means<L: Trainable>(&self, step: &Step<'_, L>, each: &[L], rows: &[L]) -> Result<()> {
+        for leaf in step.place.ranges().iter().cloned().flatten() {
+            let range = leaf..leaf + 1;
+            let one = Place { ranges: slice::from_ref(&range), ..step.place };
+            let are_factored = step.parameters.get(leaf).and_then(|leaf| self.axes(leaf)).is_some();
+            if norm(one, if are_factored { each } else { rows })? != 0.0 {
+                let (found, expected) = ("of each number", "of rows and columns");
+                let (found, expected) =
+                    if are_factored { (found, expected) } else { (expected, found) };
+                let smallest = self.smallest;
+                let message = format!(
+                    "the state has means {found}, but with `min_dim_size_to_factor({smallest})` it needs those {expected}: keep the setting, or begin a new state,"
+                );
+                return Err(one.failed(leaf, message.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the leaves can hold a mean as small as `eps`: with zero in its place, a step would be infinite or NaN.
+    fn expect_wide<L: Trainable>(&self, place: Place<'_>, parameters: &[L]) -> Result<()> {
+        if self.eps == 0.0 {
+            return Ok(());
+        }
+        let least = Slots::new(NAME).with_filled("eps", self.eps, place, parameters)?;
+        let least = least.leaves.first().map_or(&[][..], |(_, leaves)| leaves);
+        for leaf in place.ranges().iter().cloned().flatten() {
+            let range = leaf..leaf + 1;
+            let one = Place { ranges: slice::from_ref(&range), ..place };
+            let parameter = parameters.get(leaf).filter(|leaf| !leaf.shape().contains(&0));
+            if let Some(parameter) = parameter
+                && norm(one, least)? == 0.0
+            {
+                let (found, eps) = (parameter.describe(), self.eps);
+                let message = format!(
+                    "{found} cannot hold the `eps` of Adafactor, {eps:e}: use another type, such as bf16 or f32, or a larger `eps`,"
+                );
+                return Err(one.failed(leaf, message.into()));
+            }
+        }
+        Ok(())
+    }
+
     /// Divides the gradients by the roots of the means.
     fn divide<L: Trainable>(
         &self,
+        mode: Mode,
         step: &mut Step<'_, L>,
         slots: &mut Slots<L>,
         squares: Squares,
     ) -> Result<()> {
         if !self.is_factored(step.parameters) {
             let [nu] = slots.inside::<1, 1>(NAME, ["v"])?.leaves;
-            return step.update(&squares, [nu]);
+            let update = if mode == Mode::Check { mode } else { Mode::Update };
+            return update.run(step, &squares, [nu]);
         }
+        let is_checked = slots.factored_from.replace(self.smallest) == Some(self.smallest);
         let [nu, rows, columns] = slots.inside::<3, 1>(NAME, ["v", "v_row", "v_col"])?.leaves;
+        if !is_checked {
+            self.expect_means(step, nu, rows)?;
+        }
+        if mode == Mode::Check {
+            return Ok(());
+        }
         let place = step.place;
         for leaf in place.ranges().iter().cloned().flatten() {
             let range = leaf..leaf + 1;
@@ -188,13 +239,11 @@ impl AdaFactor {
         slots: &mut Slots<L>,
     ) -> Result<()> {
         let (squares, rate) = self.rules(slots.count)?;
-        // Before anything changes.
-        let [inner] = &mut *slots.parts else { return Err(slots.another(NAME, &["v"], 1)) };
-        match self.momentum {
-            None => inner.leaves(MOMENTUM, []).map(|[]| ())?,
-            Some(_) => inner.leaves(MOMENTUM, ["ema"]).map(drop)?,
+        self.end(Mode::Check, step, slots)?;
+        self.divide(mode, step, slots, squares)?;
+        if mode == Mode::Check {
+            return Ok(());
         }
-        self.divide(step, slots, squares)?;
         for block in &slots.blocks(step)?.all {
             let mut step = step.among(&block.ranges);
             let root_mean_square =
@@ -207,18 +256,27 @@ impl AdaFactor {
             };
             step.update(&scale(rate * by / clipped), [])?;
         }
+        self.end(mode, step, slots)?;
+        slots.count += 1;
+        Ok(())
+    }
+
+    /// The momentum and the decay.
+    fn end<L: Trainable>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+    ) -> Result<()> {
         let [inner] = &mut *slots.parts else { return Err(slots.another(NAME, &["v"], 1)) };
-        let momentum = self.momentum.unwrap_or_default();
         match self.momentum {
             None => {
                 self.decay.run(mode, step, inner, (MOMENTUM, []), |_, decay| Ok(Down { decay }))
             }
-            Some(_) => self.decay.run(mode, step, inner, (MOMENTUM, ["ema"]), |_, decay| {
+            Some(momentum) => self.decay.run(mode, step, inner, (MOMENTUM, ["ema"]), |_, decay| {
                 Ok(Averaged { momentum, down: Down { decay } })
             }),
-        }?;
-        slots.count += 1;
-        Ok(())
+        }
     }
 }
 
@@ -226,6 +284,7 @@ impl<L: Trainable> Transform<L> for AdaFactor {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.decay.expect_sensible(place, parameters)?;
         self.rules(0)?;
+        self.expect_wide(place, parameters)?;
         let mut inner = Slots::new(MOMENTUM);
         if self.momentum.is_some() {
             inner = inner.with_filled("ema", 0.0, place, parameters)?;

@@ -74,7 +74,7 @@ impl<L: Trainable> Transform<L> for Adam {
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn adamw(rate: impl Into<Schedule>) -> AdamW {
-    AdamW { moments: Moments::new(rate.into()), decay: Decay { rate: 1e-4, only: Vec::new() } }
+    AdamW { moments: Moments::new(rate.into()), decay: Decay::with_default(1e-4) }
 }
 
 /// Made by [`adamw`].

@@ -26,7 +26,7 @@ use crate::transform::{Place, Slots, Step, Transform, norm, scale};
 /// ```
 pub fn lamb(rate: impl Into<Schedule>) -> Lamb {
     let moments = Moments { eps: 1e-6, ..Moments::new(rate.into()) };
-    Lamb { moments, decay: Decay { rate: 0.0, only: Vec::new() } }
+    Lamb { moments, decay: Decay::with_default(0.0) }
 }
 
 /// Made by [`lamb`].
@@ -49,7 +49,8 @@ impl Lamb {
         slots: &mut Slots<L>,
     ) -> Result<()> {
         let rate = self.moments.rate.rate(slots.count)?;
-        self.decay.run(Mode::Update, step, slots, (NAME, SLOTS), |count, decay| {
+        let update = if mode == Mode::Check { mode } else { Mode::Update };
+        self.decay.run(update, step, slots, (NAME, SLOTS), |count, decay| {
             Ok(AdamWStep(self.moments.rule(count, decay)?.with_rate(1.0)))
         })?;
         for block in &slots.blocks(step)?.all {

@@ -22,7 +22,7 @@ use crate::transform::{Place, Slots, Step, Transform};
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn lion(rate: impl Into<Schedule>) -> Lion {
-    Lion { rate: rate.into(), b1: 0.9, b2: 0.99, decay: Decay { rate: 1e-3, only: Vec::new() } }
+    Lion { rate: rate.into(), b1: 0.9, b2: 0.99, decay: Decay::with_default(1e-3) }
 }
 
 /// Made by [`lion`].
@@ -60,8 +60,8 @@ impl Lion {
 
     /// The rule of a step, if its numbers make sense.
     fn rule(&self, count: u64, decay: f64) -> Result<LionStep> {
-        expect_decay(self.b1)?;
-        expect_decay(self.b2)?;
+        expect_decay("`b1`", self.b1)?;
+        expect_decay("`b2`", self.b2)?;
         Ok(LionStep { rate: self.rate.rate(count)?, b1: self.b1, b2: self.b2, decay })
     }
 }

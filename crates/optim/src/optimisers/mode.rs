@@ -16,6 +16,10 @@ macro_rules! descends {
             self.go(Mode::Descend, step, slots)
         }
 
+        fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+            self.go(Mode::Check, step, slots)
+        }
+
         fn is_descent(&self) -> bool {
             true
         }
@@ -23,9 +27,10 @@ macro_rules! descends {
 }
 pub(super) use descends;
 
-/// Runs the rule of a step: it changes the updates, or moves the parameters.
-#[derive(Clone, Copy)]
+/// Runs the rule of a step: it changes nothing, changes the updates, or moves the parameters.
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Mode {
+    Check,
     Update,
     Descend,
 }
@@ -38,8 +43,16 @@ impl Mode {
         slots: [&mut [L]; S],
     ) -> Result<()> {
         match self {
+            Mode::Check => Ok(()),
             Mode::Update => step.update(rule, slots),
             Mode::Descend => step.descend(rule, slots),
+        }
+    }
+
+    /// Counts the step.
+    pub(super) fn count(self, count: &mut u64) {
+        if self != Mode::Check {
+            *count += 1;
         }
     }
 
@@ -54,7 +67,7 @@ impl Mode {
     ) -> Result<()> {
         let (count, leaves) = slots.counted(name, leaves)?;
         self.run(step, &rule(*count)?, leaves)?;
-        *count += 1;
+        self.count(count);
         Ok(())
     }
 }

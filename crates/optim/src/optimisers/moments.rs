@@ -38,8 +38,8 @@ impl Moments {
 
     /// The rule of a step, if its numbers make sense.
     pub(super) fn rule(&self, count: u64, decay: f64) -> Result<AdamStep> {
-        expect_decay(self.b1)?;
-        expect_decay(self.b2)?;
+        expect_decay("`b1`", self.b1)?;
+        expect_decay("`b2`", self.b2)?;
         expect_at_least_zero("an eps", self.eps)?;
         expect_at_least_zero("an eps_root", self.eps_root)?;
         Ok(AdamStep {

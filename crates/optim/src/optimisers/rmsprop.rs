@@ -96,7 +96,7 @@ impl RmsProp {
     /// The rule of a step, if its numbers make sense.
     fn rule(&self, count: u64) -> Result<RmsPropStep> {
         let momentum = self.momentum.unwrap_or_default();
-        expect_decay(self.decay)?;
+        expect_decay("`decay`", self.decay)?;
         expect_at_least_zero("an eps", self.eps)?;
         expect_at_least_zero("an initial scale", self.initial)?;
         expect_at_least_zero("a momentum", momentum)?;
@@ -128,7 +128,7 @@ impl RmsProp {
                 mode.run(step, &CenteredWithMomentum(next), leaves)?;
             }
         }
-        slots.count += 1;
+        mode.count(&mut slots.count);
         Ok(())
     }
 }

@@ -68,7 +68,7 @@ impl Sgd {
                 mode.run(step, &rule, slots.leaves(NAME, ["trace"])?)?;
             }
         }
-        slots.count += 1;
+        mode.count(&mut slots.count);
         Ok(())
     }
 }

@@ -207,9 +207,7 @@ impl Plan {
         }
     }
 
-    /// The error for a derivative that is not finite. If a number has none, as a root at 0, the duals of all other
-    /// numbers have NaN, too: 0 times infinity. So the path is the one of a number that has a derivative a
-    /// little further on.
+    /// The error for a derivative that is not finite.
     #[cold]
     fn no_derivative<U, D, R>(
         &self,
@@ -231,24 +229,7 @@ impl Plan {
             })?;
             Ok::<_, Error>(slope)
         };
-        let mut first = None;
-        for at in 0..x.len() {
-            let slope = alone(x, at)?;
-            if slope.is_finite() {
-                continue;
-            }
-            let step = NEARBY * x[at].abs().max(1.0);
-            let near = [step, -step].map(|step| {
-                let mut x = x.to_vec();
-                x[at] += step;
-                x
-            });
-            if near.iter().any(|x| alone(x, at).is_ok_and(f64::is_finite)) {
-                return Ok(self.outside(self.leaf_of(at), slope, "a finite derivative"));
-            }
-            first = first.or(Some((at, slope)));
-        }
-        let (at, slope) = first.unwrap_or((0, f64::NAN));
+        let (at, slope) = cause(x, alone)?.unwrap_or((0, f64::NAN));
         Ok(self.outside(self.leaf_of(at), slope, "a finite derivative"))
     }
 
@@ -306,13 +287,43 @@ impl Plan {
                 duals[at] = HyperDual64::from_re(x[at]);
             }
             if !slope.is_finite() {
-                let allowed = "a finite second derivative";
-                return Err(self.outside(self.leaf_of(first), slope, allowed));
+                let alone = |x: &[f64], at: usize| {
+                    let mut duals: Vec<_> = x.iter().copied().map(HyperDual64::from_re).collect();
+                    duals[at] = duals[at].derivative1().derivative2();
+                    Ok(function(&self.model(taking, &duals)?).eps1eps2)
+                };
+                // Without such a number, the two have none together.
+                let (at, slope) = cause(x, alone)?.unwrap_or((first, slope));
+                return Err(self.outside(self.leaf_of(at), slope, "a finite second derivative"));
             }
             (rows[first][second], rows[second][first]) = (slope, slope);
         }
         Ok(Hessian { value, gradient, rows })
     }
+}
+
+/// The number whose derivative, alone, is not finite. If one has none, as a root at 0, the duals of all other
+/// numbers have NaN, too: 0 times infinity. So it is a number that has a derivative a little further on, if there is one.
+#[cold]
+fn cause(x: &[f64], alone: impl Fn(&[f64], usize) -> Result<f64>) -> Result<Option<(usize, f64)>> {
+    let mut first = None;
+    for at in 0..x.len() {
+        let slope = alone(x, at)?;
+        if slope.is_finite() {
+            continue;
+        }
+        let step = NEARBY * x[at].abs().max(1.0);
+        let near = [step, -step].map(|step| {
+            let mut x = x.to_vec();
+            x[at] += step;
+            x
+        });
+        if near.iter().any(|x| alone(x, at).is_ok_and(f64::is_finite)) {
+            return Ok(Some((at, slope)));
+        }
+        first = first.or(Some((at, slope)));
+    }
+    Ok(first)
 }
 
 /// The value of a function, which has to be finite.

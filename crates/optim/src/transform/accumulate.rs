@@ -49,6 +49,7 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let inside = slots.inside::<1, 1>(NAME, ["mean"])?;
         let ([mean], [inner]) = (inside.leaves, inside.parts);
+        self.inner.check(step, inner)?;
         if self.is_due(step, inside.count, mean)? {
             self.inner.update(step, inner)
         } else {
@@ -59,11 +60,24 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let inside = slots.inside::<1, 1>(NAME, ["mean"])?;
         let ([mean], [inner]) = (inside.leaves, inside.parts);
+        self.inner.check(step, inner)?;
         if self.is_due(step, inside.count, mean)? {
             self.inner.descend(step, inner)
         } else {
             Ok(())
         }
+    }
+
+    fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let [inner] = slots.inside::<1, 1>(NAME, ["mean"])?.parts;
+        self.inner.check(step, inner)
+    }
+
+    fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let inside = slots.inside::<1, 1>(NAME, ["mean"])?;
+        let [inner] = inside.parts;
+        // After the step of the inner transform, a new mean begins.
+        if *inside.count == 0 { self.inner.settle(step, inner) } else { Ok(()) }
     }
 
     fn is_descent(&self) -> bool {

@@ -53,6 +53,9 @@ macro_rules! chain_of {
             }
 
             fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                if $count > 1 {
+                    self.check(step, slots)?;
+                }
                 let ($($before,)* $last,) = &self.0;
                 let inside = slots.inside::<0, $count>("chain", [])?;
                 let [$($before_slots,)* $last_slots] = inside.parts;
@@ -61,11 +64,30 @@ macro_rules! chain_of {
             }
 
             fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                if $count > 1 {
+                    self.check(step, slots)?;
+                }
                 let ($($before,)* $last,) = &self.0;
                 let inside = slots.inside::<0, $count>("chain", [])?;
                 let [$($before_slots,)* $last_slots] = inside.parts;
                 $($before.update(step, $before_slots)?;)*
                 $last.descend(step, $last_slots)
+            }
+
+            fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                let ($($before,)* $last,) = &self.0;
+                let inside = slots.inside::<0, $count>("chain", [])?;
+                let [$($before_slots,)* $last_slots] = inside.parts;
+                $($before.check(step, $before_slots)?;)*
+                $last.check(step, $last_slots)
+            }
+
+            fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                let ($($before,)* $last,) = &self.0;
+                let inside = slots.inside::<0, $count>("chain", [])?;
+                let [$($before_slots,)* $last_slots] = inside.parts;
+                $($before.settle(step, $before_slots)?;)*
+                $last.settle(step, $last_slots)
             }
 
             fn is_descent(&self) -> bool {

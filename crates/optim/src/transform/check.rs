@@ -44,6 +44,10 @@ impl<L: Trainable> Transform<L> for CheckFinite {
         let [] = slots.leaves("check_finite", [])?;
         expect_finite("the gradient", step.place, step.updates)
     }
+
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        slots.leaves("check_finite", []).map(|[]| ())
+    }
 }
 
 /// Skips gradients that are not finite: made by [`apply_if_finite`](crate::Optimiser::apply_if_finite).
@@ -75,6 +79,7 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for ApplyIfFinite<O> {
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let inside = slots.inside::<0, 1>(APPLY_IF_FINITE, [])?;
         let [inner] = inside.parts;
+        self.inner.check(step, inner)?;
         if self.is_finite(step, inside.count)? {
             self.inner.update(step, inner)
         } else {
@@ -85,7 +90,20 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for ApplyIfFinite<O> {
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let inside = slots.inside::<0, 1>(APPLY_IF_FINITE, [])?;
         let [inner] = inside.parts;
+        self.inner.check(step, inner)?;
         if self.is_finite(step, inside.count)? { self.inner.descend(step, inner) } else { Ok(()) }
+    }
+
+    fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let [inner] = slots.inside::<0, 1>(APPLY_IF_FINITE, [])?.parts;
+        self.inner.check(step, inner)
+    }
+
+    fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let inside = slots.inside::<0, 1>(APPLY_IF_FINITE, [])?;
+        let [inner] = inside.parts;
+        // Otherwise, the gradient was skipped.
+        if *inside.count == 0 { self.inner.settle(step, inner) } else { Ok(()) }
     }
 
     fn is_descent(&self) -> bool {

@@ -34,13 +34,18 @@ impl Rule<0> for Clip {
 
 impl<L: Trainable> Transform<L> for Clip {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
-        expect_limit(self.limit)?;
+        expect_limit("a limit", self.limit)?;
         Ok(Slots::new("clip"))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        expect_limit(self.limit)?;
+        expect_limit("a limit", self.limit)?;
         step.update(self, slots.leaves("clip", [])?)
+    }
+
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_limit("a limit", self.limit)?;
+        slots.leaves("clip", []).map(|[]| ())
     }
 }
 
@@ -69,18 +74,23 @@ pub struct ClipByGlobalNorm {
 
 impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
     fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
-        expect_limit(self.limit)?;
+        expect_limit("a limit", self.limit)?;
         Ok(Slots::new("clip_by_global_norm"))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        expect_limit(self.limit)?;
+        expect_limit("a limit", self.limit)?;
         let [] = slots.leaves("clip_by_global_norm", [])?;
         let (scale, norm) = scaled_norm(step.place, step.updates)?;
         if norm / scale < self.limit {
             return Ok(());
         }
         step.update(&Fraction { scale, norm, limit: self.limit }, [])
+    }
+
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_limit("a limit", self.limit)?;
+        slots.leaves("clip_by_global_norm", []).map(|[]| ())
     }
 }
 

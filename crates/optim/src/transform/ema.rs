@@ -41,17 +41,22 @@ impl Ema {
 
 impl<L: Trainable> Transform<L> for Ema {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        expect_decay(self.decay)?;
+        expect_decay("the decay of `ema`", self.decay)?;
         Slots::new("ema").with_filled("ema", 0.0, place, parameters)
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        expect_decay(self.decay)?;
+        expect_decay("the decay of `ema`", self.decay)?;
         let (count, leaves) = slots.counted("ema", ["ema"])?;
         let correction = if self.debias { correction(self.decay, *count + 1) } else { 1.0 };
         step.update(&Average { decay: self.decay, correction }, leaves)?;
         *count += 1;
         Ok(())
+    }
+
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_decay("the decay of `ema`", self.decay)?;
+        slots.leaves("ema", ["ema"]).map(drop)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Slow parameters behind fast ones.
 
-use super::{Number, Place, Rule, Slots, Step, Transform};
+use super::{Kernel, Number, Place, Rule, Slots, Step, Transform};
 use crate::argument::expect_step_size;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
@@ -50,7 +50,24 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
         if *inside.count % self.period != 0 {
             return Ok(());
         }
-        step.update(&Back { step_size: self.step_size }, [slow])?;
+        step.update(&Back { step_size: self.step_size }, [slow])
+    }
+
+    fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.expect_sensible()?;
+        let [inner] = slots.inside::<1, 1>(LOOKAHEAD, ["slow"])?.parts;
+        self.inner.check(step, inner)
+    }
+
+    fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let inside = slots.inside::<1, 1>(LOOKAHEAD, ["slow"])?;
+        let ([slow], [inner]) = (inside.leaves, inside.parts);
+        self.inner.settle(step, inner)?;
+        if *inside.count % self.period != 0 {
+            return Ok(());
+        }
+        // Both are the same now, but for a rounding, or for a transform around this one.
+        step.place.run(&TakeOther, slow, [], [&*step.parameters])?;
         if self.reset {
             *inner = self.inner.slots(step.place, step.parameters)?;
         }
@@ -59,6 +76,17 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
 
     fn is_descent(&self) -> bool {
         self.inner.is_descent()
+    }
+}
+
+/// The number beside it.
+#[derive(Clone, Copy)]
+struct TakeOther;
+
+impl Kernel<0, 1> for TakeOther {
+    #[inline(always)]
+    fn run<X: Number>(&self, _: X, []: [X; 0], [other]: [X; 1]) -> (X, [X; 0]) {
+        (other, [])
     }
 }
 

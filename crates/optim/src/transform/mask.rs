@@ -121,6 +121,6 @@ pub(crate) fn mask<L: Trainable>(
 }
 
 /// Masks in a message, without the first and the last quote.
-pub(super) fn joined(masks: &[Mask]) -> String {
+pub(crate) fn joined(masks: &[Mask]) -> String {
     masks.iter().map(Mask::to_string).collect::<Vec<_>>().join("`, `")
 }

@@ -78,6 +78,7 @@ pub use ema::{Ema, ema};
 pub(crate) use lookahead::LOOKAHEAD;
 pub use lookahead::Lookahead;
 pub use mask::Mask;
+pub(crate) use mask::joined;
 #[cfg(feature = "candle")]
 pub(crate) use mask::mask;
 pub use partition::{Partition, partition};

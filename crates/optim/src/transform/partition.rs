@@ -159,11 +159,21 @@ impl<L: Trainable> Transform<L> for Partition<L> {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.check(step, slots)?;
         self.each(step, slots, |optimiser, step, slots| optimiser.update(step, slots))
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.check(step, slots)?;
         self.each(step, slots, |optimiser, step, slots| optimiser.descend(step, slots))
+    }
+
+    fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.each(step, slots, |optimiser, step, slots| optimiser.check(step, slots))
+    }
+
+    fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.each(step, slots, |optimiser, step, slots| optimiser.settle(step, slots))
     }
 
     fn is_descent(&self) -> bool {

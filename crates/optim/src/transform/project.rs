@@ -146,9 +146,8 @@ impl Kernel<0, 0> for Nearest {
 /// Keeps the parameters in a set: the step ends at its nearest point. optax has `projections`, which are called after each
 /// step, and `keep_params_nonnegative`.
 ///
-/// Put it last in its chain: the parameters then end at the nearest point. Before other transforms, such as another
-/// projection, or inside `lookahead`, they may be outside by a rounding. For several sets that must hold exactly, give each a
-/// group of a [`partition`](super::partition).
+/// The parameters end in the set exactly, also if other transforms follow, or inside `lookahead`. Of two sets for the same numbers
+/// in one chain, the last is exact.
 ///
 /// A number that is infinite or NaN is an error with its path when the step is made; an empty set, when the state is.
 ///
@@ -189,11 +188,20 @@ impl<L: Trainable> Transform<L> for Project {
         step.place.run(&AddScaled(-1.0), step.updates, [], [parameters])
     }
 
-    /// The parameters themselves are projected: by an update that is added, they might be outside by a rounding.
-    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         self.onto.expect_sensible()?;
-        let [] = slots.leaves("project", [])?;
-        step.apply()?;
+        slots.leaves("project", []).map(|[]| ())
+    }
+
+    /// The parameters are projected when they have moved.
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.check(step, slots)?;
+        step.apply()
+    }
+
+    /// The parameters themselves: by an update that is added, they might be outside by a rounding.
+    fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.check(step, slots)?;
         self.onto.apply(step.place, step.parameters)
     }
 }

@@ -43,6 +43,11 @@ impl<L: Trainable> Transform<L> for Scale {
         step.update(self, slots.leaves("scale", [])?)
     }
 
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_factor(self.factor)?;
+        slots.leaves("scale", []).map(|[]| ())
+    }
+
     fn is_descent(&self) -> bool {
         self.factor < 0.0
     }
@@ -89,6 +94,11 @@ impl<L: Trainable> Transform<L> for ScaleBySchedule {
         step.update(&Scale { factor }, [])?;
         *count += 1;
         Ok(())
+    }
+
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let (count, []) = slots.counted("scale_by_schedule", [])?;
+        expect_factor(self.factor.at(*count))
     }
 
     /// A schedule may have both signs, so the sign is not checked.
@@ -138,5 +148,10 @@ impl<L: Trainable> Transform<L> for WeightDecay {
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         expect_at_least_zero(DECAY, self.decay)?;
         step.update(self, slots.leaves("weight_decay", [])?)
+    }
+
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        expect_at_least_zero(DECAY, self.decay)?;
+        slots.leaves("weight_decay", []).map(|[]| ())
     }
 }

@@ -82,6 +82,20 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
         })
     }
 
+    fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let masks = (ONLY, &*self.masks);
+        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
+            self.inner.check(&mut step.among(&selection.inside), inner)
+        })
+    }
+
+    fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let masks = (ONLY, &*self.masks);
+        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
+            self.inner.settle(&mut step.among(&selection.inside), inner)
+        })
+    }
+
     fn is_descent(&self) -> bool {
         self.inner.is_descent()
     }
@@ -106,6 +120,20 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Frozen<O> {
         let masks = (FROZEN, &*self.masks);
         with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
             self.inner.descend(&mut step.among(&selection.inside), inner)
+        })
+    }
+
+    fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let masks = (FROZEN, &*self.masks);
+        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
+            self.inner.check(&mut step.among(&selection.inside), inner)
+        })
+    }
+
+    fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let masks = (FROZEN, &*self.masks);
+        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
+            self.inner.settle(&mut step.among(&selection.inside), inner)
         })
     }
 
@@ -146,8 +174,11 @@ impl<L: Trainable> Transform<L> for SetToZero {
         step.update(&Zero, slots.leaves("set_to_zero", [])?)
     }
 
-    fn descend(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let [] = slots.leaves("set_to_zero", [])?;
-        Ok(())
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.check(step, slots)
+    }
+
+    fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        slots.leaves("set_to_zero", []).map(|[]| ())
     }
 }

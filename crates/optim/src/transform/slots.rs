@@ -27,6 +27,8 @@ pub struct Slots<L> {
     pub(crate) selection: Option<Selection>,
     /// Computed when they are needed; not part of the state.
     pub(crate) blocks: Option<NumberArrays>,
+    /// The setting of Adafactor for which the slots were checked; not part of the state.
+    pub(crate) factored_from: Option<usize>,
     /// A leaf that an `only` excludes from a learning rate; not part of the state.
     pub(crate) still: Option<usize>,
 }
@@ -44,6 +46,7 @@ impl<L: Trainable> Slots<L> {
             holds: None,
             selection: None,
             blocks: None,
+            factored_from: None,
             still: None,
         }
     }

@@ -37,6 +37,26 @@ pub trait Transform<L: Trainable> {
         step.apply()
     }
 
+    /// Checks the settings and the slots, and changes nothing. A chain or a partition does so for all its transforms before
+    /// the first one changes its slots, so that a step with an error in a setting leaves the state as it was.
+    ///
+    /// # Errors
+    ///
+    /// As [`update`](Self::update), without the errors about numbers.
+    fn check(&self, _step: &mut Step<'_, L>, _slots: &mut Slots<L>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Changes the parameters after all transforms have moved them, for what must hold exactly: a projection does, which
+    /// another transform or a rounding would leave.
+    ///
+    /// # Errors
+    ///
+    /// As [`update`](Self::update).
+    fn settle(&self, _step: &mut Step<'_, L>, _slots: &mut Slots<L>) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether the updates go downhill, because they contain a learning rate. Leaves that
     /// [`only`](crate::Optimiser::only) excludes from such a transform do not move. With the
     /// default, `false`, they keep their gradients.
@@ -58,6 +78,14 @@ macro_rules! behind {
 
             fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
                 (**self).descend(step, slots)
+            }
+
+            fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                (**self).check(step, slots)
+            }
+
+            fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+                (**self).settle(step, slots)
             }
 
             fn is_descent(&self) -> bool {

@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_optim::transform::{Projection, Transform, project, scale};
-use treedef_optim::{Error, Optimiser, Result, adam, chain, sgd, tree};
+use treedef_optim::transform::{Projection, Transform, partition, project, scale};
+use treedef_optim::{Error, Optimiser, Result, State, adam, chain, sgd, tree};
 
 const BROKEN: [f64; 2] = [0.5, f64::INFINITY];
 
@@ -190,4 +190,54 @@ fn integers_beside_floats_are_not_projected() {
     let found = tree::project::<Tensor, _>(model, Projection::Simplex { sum: 1.0 }).unwrap();
     assert_eq!(found.0.0.to_vec1::<f64>().unwrap(), [0.25, 0.75]);
     assert_eq!(found.1.0.to_vec1::<i64>().unwrap(), [7]);
+}
+
+#[test]
+fn parameters_stay_in_their_set_wherever_the_projection_is() {
+    let inside = || project(Projection::Interval { lower: 0.1, upper: 0.7 });
+    let next = || project(Projection::NonNegative).only(".1");
+    let optimisers: [Box<dyn Transform<f64>>; 6] = [
+        Box::new(chain!(sgd(1.0), inside().only(".0"), next())),
+        Box::new(chain!(inside().only(".0"), sgd(1.0), inside().only(".0"), scale(1.0))),
+        Box::new(chain!(sgd(1.0), inside().only(".0"), next()).lookahead(1, 0.9)),
+        Box::new(chain!(sgd(1.0), inside()).accumulate(1).freeze(".1")),
+        Box::new(chain!(sgd(1.0), inside()).apply_if_finite(1).only("*")),
+        Box::new(partition().group([".0"], chain!(sgd(1.0), inside(), scale(1.0))).rest(sgd(1.0))),
+    ];
+    // By updates that are added, the first ends at 0.09999999999999998.
+    for (at, optimiser) in optimisers.into_iter().enumerate() {
+        let mut state = optimiser.init::<f64, _>(&[0.4, 1.0]).unwrap();
+        let model: [f64; 2] = optimiser.step([0.4, 1.0], [1.0, 0.0], &mut state).unwrap();
+        let least = if at == 2 { 0.1 + 0.1 * 0.3 } else { 0.1 };
+        assert!((model[0] - least).abs() < 1e-15 && model[0] >= 0.1, "{at}: {model:?}");
+    }
+}
+
+#[test]
+fn slow_parameters_are_the_fast_ones_after_each_period() {
+    let slow = |state: &_, at: &str| -> [f64; 3] {
+        Tree::of::<State<[f64; 3], f64>>(state).unwrap().subtree(at).unwrap().into_typed().unwrap()
+    };
+    let begin = [0.1, 0.7, -1.3];
+    let step = |optimiser: &dyn Transform<f64>, model: &mut [f64; 3], state: &mut _, turn: u32| {
+        let gradient = [0.3, 0.37, -0.11].map(|x: f64| (x * f64::from(turn)).cos());
+        optimiser.step_in_place(model, &gradient, state).unwrap();
+    };
+    for reset in [false, true] {
+        let optimiser = adam(0.03).lookahead(3, 0.7).reset_state(reset);
+        let nested = optimiser.clone().lookahead(2, 0.3);
+        let mut state = optimiser.init::<f64, _>(&begin).unwrap();
+        let mut nested_state = nested.init::<f64, _>(&begin).unwrap();
+        let (mut model, mut nested_model) = (begin, begin);
+        for turn in 1..40 {
+            step(&optimiser, &mut model, &mut state, turn);
+            step(&nested, &mut nested_model, &mut nested_state, turn);
+            assert_eq!(slow(&state, "leaves.slow") == model, turn % 3 == 0, "{turn}");
+            assert_eq!(slow(&nested_state, "leaves.slow") == nested_model, turn % 2 == 0, "{turn}");
+            if turn % 3 == 0 {
+                // Where the inner ones continue: also from what the outer one has drawn back.
+                assert_eq!(slow(&nested_state, "parts[0].leaves.slow"), nested_model, "{turn}");
+            }
+        }
+    }
 }

@@ -125,13 +125,41 @@ fn settings_without_sense_are_refused() {
         optimiser.init::<f64, _>(&[1.0]).unwrap_err().to_string()
     };
     insta::assert_snapshot!(refused(Box::new(adafactor(-1.0))), @"expected a learning rate of 0 or more, found -1 at count 0 (to go uphill, negate the loss)");
-    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).decay_of_squares(1.0))), @"expected a decay from 0 to below 1, found 1");
-    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).clipping_threshold(0.0))), @"expected a limit above 0, found 0");
-    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).momentum(1.0))), @"expected a decay from 0 to below 1, found 1");
+    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).decay_of_squares(1.0))), @"expected `decay_of_squares` at count 0 from 0 to below 1, found 1");
+    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).clipping_threshold(0.0))), @"expected `clipping_threshold` above 0, found 0");
+    insta::assert_snapshot!(refused(Box::new(adafactor(0.1).momentum(1.0))), @"expected `momentum` from 0 to below 1, found 1");
     insta::assert_snapshot!(refused(Box::new(adafactor(0.1).eps(f64::NAN))), @"expected an eps of 0 or more, found NaN");
     insta::assert_snapshot!(refused(Box::new(adafactor(0.1).weight_decay(-1.0))), @"expected a weight decay of 0 or more, found -1");
     insta::assert_snapshot!(refused(Box::new(lamb(0.1).weight_decay(f64::NAN))), @"expected a weight decay of 0 or more, found NaN");
-    insta::assert_snapshot!(refused(Box::new(lamb(0.1).b1(1.0))), @"expected a decay from 0 to below 1, found 1");
+    insta::assert_snapshot!(refused(Box::new(lamb(0.1).b1(1.0))), @"expected `b1` from 0 to below 1, found 1");
+    insta::assert_snapshot!(refused(Box::new(lamb(0.1).decay_only(".0"))), @"`decay_only` names `.0`, but without `weight_decay` nothing decays");
+    assert!(lamb(0.1).weight_decay(0.0).decay_only(".0").init::<f64, _>(&[1.0]).is_ok());
+}
+
+#[test]
+fn means_of_another_kind_are_not_taken_for_zeros() {
+    let factored = |smallest| adafactor(0.1).min_dim_size_to_factor(smallest);
+    let matrix = |rows: usize| {
+        Object(Matrix { shape: vec![rows, 4], data: std::rc::Rc::new(vec![0.5; rows * 4]) })
+    };
+    let model = || (matrix(2), matrix(8));
+    for (before, now) in [(2, 3), (3, 2), (3, 4)] {
+        let mut state = factored(before).init::<Matrix, _>(&model()).unwrap();
+        // Nothing is remembered yet.
+        factored(now).step(model(), model(), &mut state.clone()).unwrap();
+        factored(before).step(model(), model(), &mut state).unwrap();
+        let other = factored(now).step(model(), model(), &mut state);
+        match (before, now) {
+            (2, 3) => {
+                insta::assert_snapshot!(other.unwrap_err(), @"the state has means of rows and columns, but with `min_dim_size_to_factor(3)` it needs those of each number: keep the setting, or begin a new state, at `.0`")
+            }
+            (3, 2) => {
+                insta::assert_snapshot!(other.unwrap_err(), @"the state has means of each number, but with `min_dim_size_to_factor(2)` it needs those of rows and columns: keep the setting, or begin a new state, at `.0`")
+            }
+            _ => assert!(other.is_ok()), // it concerns no leaf
+        }
+        factored(before).step(model(), model(), &mut state).unwrap();
+    }
 }
 
 #[cfg(feature = "candle")]
@@ -164,5 +192,18 @@ mod of_tensors {
             let found = model[0].to_dtype(DType::F64).unwrap().to_vec2::<f64>().unwrap();
             assert!((found[2][3] - 0.25).abs() < 2e-2, "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_type_that_cannot_hold_the_smallest_mean_is_refused() {
+        let half = |length: usize| {
+            let numbers = Tensor::full(0.5, (length, 2), &Device::Cpu).unwrap();
+            vec![Object(numbers.to_dtype(DType::F16).unwrap())]
+        };
+        let error = adafactor(0.1).init::<Tensor, _>(&half(2)).unwrap_err();
+        insta::assert_snapshot!(error, @"");
+        assert!(adafactor(0.1).init::<Tensor, _>(&half(0)).is_ok());
+        assert!(adafactor(0.1).eps(1e-6).init::<Tensor, _>(&half(2)).is_ok());
+        assert!(adafactor(0.1).eps(1e-50).init::<f32, _>(&vec![1.0f32]).is_err());
     }
 }

@@ -54,6 +54,7 @@ fn extreme_numbers_have_statistics() {
     assert!((sd.leaves()[0] / 3.605551275463989e307 - 1.0).abs() < 1e-15, "{sd}");
     let tiny = batch::standard_deviation(&of(&[1e-300, 2e-300, 3e-300])).unwrap();
     assert!((tiny.leaves()[0] / 1e-300 - 1.0).abs() < 1e-15, "{tiny}");
+    assert_eq!(batch::mean(&of(&[0.1; 3])).unwrap().leaves(), [0.1]);
     assert_eq!(batch::standard_deviation(&of(&[0.1; 10])).unwrap().leaves(), [0.0]);
     let infinite = of(&[1.0, f64::INFINITY, f64::INFINITY]);
     assert_eq!(batch::mean(&infinite).unwrap().leaves(), [f64::INFINITY]);
@@ -67,11 +68,11 @@ fn what_has_no_statistics_is_an_error() {
     let message = |error: treedef_optim::Error| error.to_string();
     insta::assert_snapshot!(message(batch::stack::<f64>(&[]).unwrap_err()), @"there are no models to stack");
     insta::assert_snapshot!(message(batch::stack(&[1u8]).unwrap_err()), @"the value has no leaf of type `f64`: numbers need `f32` or `f64`, and objects the type that they have");
-    insta::assert_snapshot!(message(batch::stack(&[vec![(1.0, 2.0)], vec![]]).unwrap_err()), @"a model has another structure than the first: expected 1 child, found 0 children at the root");
+    insta::assert_snapshot!(message(batch::stack(&[vec![(1.0, 2.0)], vec![]]).unwrap_err()), @"model 1 has another structure than the first: expected 1 child, found 0 children at the root");
     let one = batch::stack(&[(1.0, 2.0)]).unwrap();
     insta::assert_snapshot!(message(batch::standard_deviation(&one).unwrap_err()), @"expected at least 2 models, found 1 at `.0`");
     let none = Tree::new("(*, *)".parse().unwrap(), vec![vec![1.0], vec![]]).unwrap();
-    insta::assert_snapshot!(message(batch::mean(&none).unwrap_err()), @"expected at least 1 models, found 0 at `.1`");
+    insta::assert_snapshot!(message(batch::mean(&none).unwrap_err()), @"expected at least 1 model, found 0 at `.1`");
     insta::assert_snapshot!(message(batch::quantile(&one, f64::NAN).unwrap_err()), @"expected a quantile from 0 to 1, found NaN");
 }
 
@@ -97,7 +98,7 @@ fn a_table_has_all_digits() {
     }
     let uneven = Tree::new("(*, *)".parse().unwrap(), vec![vec![1.0], vec![]]).unwrap();
     let error = batch::write_csv(&uneven, Vec::new()).unwrap_err();
-    assert_eq!(error.to_string(), "expected 1 numbers as in the first leaf, found 0 at `.1`");
+    assert_eq!(error.to_string(), "expected 1 number as in the first leaf, found 0 at `.1`");
 }
 
 #[test]

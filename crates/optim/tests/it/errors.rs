@@ -1,13 +1,15 @@
 //! Wrong use is an error with the path and both sides.
 
 use insta::assert_snapshot;
+use serde::{Deserialize, Serialize};
 use treedef::{Object, Tree};
 use treedef_optim::transform::{
-    Transform, check_finite, clip, clip_by_global_norm, ema, partition, scale, scale_by_schedule,
-    weight_decay,
+    Projection, Transform, check_finite, clip, clip_by_global_norm, ema, partition, project, scale,
+    scale_by_schedule, weight_decay,
 };
 use treedef_optim::{
-    Optimiser, State, adabelief, adagrad, adam, adamw, chain, lion, radam, rmsprop, sgd,
+    Optimiser, State, adabelief, adafactor, adagrad, adam, adamw, chain, lamb, lion, radam,
+    rmsprop, sgd, tree,
 };
 
 use crate::random::net;
@@ -147,9 +149,9 @@ fn a_state_of_another_optimiser() {
 fn arguments_that_make_no_sense() {
     assert_snapshot!(clip(-1.0).init::<f64, _>(&1.0).unwrap_err(), @"expected a limit above 0, found -1");
     assert_snapshot!(clip_by_global_norm(f64::NAN).init::<f64, _>(&1.0).unwrap_err(), @"expected a limit above 0, found NaN");
-    assert_snapshot!(ema(1.0).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found 1");
-    assert_snapshot!(adam(0.1).b1(f64::NAN).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found NaN");
-    assert_snapshot!(adamw(0.1).b2(1.5).init::<f64, _>(&1.0).unwrap_err(), @"expected a decay from 0 to below 1, found 1.5");
+    assert_snapshot!(ema(1.0).init::<f64, _>(&1.0).unwrap_err(), @"expected the decay of `ema` from 0 to below 1, found 1");
+    assert_snapshot!(adam(0.1).b1(f64::NAN).init::<f64, _>(&1.0).unwrap_err(), @"expected `b1` from 0 to below 1, found NaN");
+    assert_snapshot!(adamw(0.1).b2(1.5).init::<f64, _>(&1.0).unwrap_err(), @"expected `b2` from 0 to below 1, found 1.5");
     let nan = f64::NAN;
     assert_snapshot!(adam(nan).init::<f64, _>(&1.0).unwrap_err(), @"expected a learning rate of 0 or more, found NaN at count 0 (to go uphill, negate the loss)");
     type Any = Box<dyn Transform<f64>>;
@@ -157,21 +159,21 @@ fn arguments_that_make_no_sense() {
         (Box::new(adam(f64::INFINITY)), "a learning rate of 0 or more, found inf"),
         (Box::new(adam(0.1).eps(-1.0)), "an eps of 0 or more, found -1"),
         (Box::new(adam(0.1).eps_root(nan)), "an eps_root of 0 or more, found NaN"),
-        (Box::new(adam(0.1).b2(1.0)), "a decay from 0 to below 1, found 1"),
+        (Box::new(adam(0.1).b2(1.0)), "`b2` from 0 to below 1, found 1"),
         (Box::new(adamw(nan)), "a learning rate of 0 or more, found NaN"),
         (Box::new(adamw(0.1).weight_decay(nan)), "a weight decay of 0 or more, found NaN"),
         (Box::new(lion(-0.1)), "a learning rate of 0 or more, found -0.1"),
-        (Box::new(lion(0.1).b1(1.5)), "a decay from 0 to below 1, found 1.5"),
+        (Box::new(lion(0.1).b1(1.5)), "`b1` from 0 to below 1, found 1.5"),
         (Box::new(lion(0.1).weight_decay(-0.5)), "a weight decay of 0 or more, found -0.5"),
         (Box::new(sgd(nan)), "a learning rate of 0 or more, found NaN"),
         (Box::new(sgd(0.1).momentum(nan)), "a momentum of 0 or more, found NaN"),
         (Box::new(rmsprop(nan)), "a learning rate of 0 or more, found NaN"),
-        (Box::new(rmsprop(0.1).decay(nan)), "a decay from 0 to below 1, found NaN"),
+        (Box::new(rmsprop(0.1).decay(nan)), "`decay` from 0 to below 1, found NaN"),
         (Box::new(rmsprop(0.1).eps(nan)), "an eps of 0 or more, found NaN"),
         (Box::new(rmsprop(0.1).initial_scale(-1.0)), "an initial scale of 0 or more, found -1"),
         (Box::new(rmsprop(0.1).momentum(-0.5)), "a momentum of 0 or more, found -0.5"),
         (Box::new(adabelief(nan)), "a learning rate of 0 or more, found NaN"),
-        (Box::new(adabelief(0.1).b1(1.0)), "a decay from 0 to below 1, found 1"),
+        (Box::new(adabelief(0.1).b1(1.0)), "`b1` from 0 to below 1, found 1"),
         (Box::new(radam(nan)), "a learning rate of 0 or more, found NaN"),
         (Box::new(radam(0.1).threshold(3.5)), "a threshold of 4 or more, found 3.5"),
         (Box::new(radam(0.1).threshold(nan)), "a threshold of 4 or more, found NaN"),
@@ -185,7 +187,7 @@ fn arguments_that_make_no_sense() {
         (Box::new(scale_by_schedule(nan)), "a finite factor, found NaN"),
         (Box::new(weight_decay(nan)), "a weight decay of 0 or more, found NaN"),
         (Box::new(clip(nan)), "a limit above 0, found NaN"),
-        (Box::new(ema(nan)), "a decay from 0 to below 1, found NaN"),
+        (Box::new(ema(nan)), "the decay of `ema` from 0 to below 1, found NaN"),
     ];
     for (optimiser, expected) in &wrong {
         let error = optimiser.init::<f64, _>(&1.0).unwrap_err().to_string();
@@ -209,4 +211,101 @@ fn arguments_that_make_no_sense() {
     assert_snapshot!(error, @"expected a learning rate of 0 or more, found NaN at count 2 (to go uphill, negate the loss)");
     assert_eq!((model, state.count()), (7.0, 2));
     assert_snapshot!(adam(0.1).accumulate(0).init::<f64, _>(&1.0).unwrap_err(), @"expected 1 or more gradients for a step, found 0");
+}
+
+type Any = Box<dyn Transform<f64> + Send + Sync>;
+
+/// Each transform, and the same with a setting or a mask that is wrong, perhaps only in the second step.
+fn right_and_wrong() -> Vec<[Any; 2]> {
+    let late = |count: u64| if count == 0 { 0.1 } else { f64::NAN };
+    vec![
+        [Box::new(sgd(late)), Box::new(sgd(late))],
+        [Box::new(sgd(0.1).momentum(0.5)), Box::new(sgd(0.1).momentum(-0.5))],
+        [Box::new(adam(0.1)), Box::new(adam(0.1).b1(1.0))],
+        [Box::new(adamw(0.1)), Box::new(adamw(0.1).decay_only(".7"))],
+        [Box::new(adabelief(0.1)), Box::new(adabelief(0.1).b2(1.0))],
+        [Box::new(radam(0.1)), Box::new(radam(0.1).threshold(1.0))],
+        [Box::new(adagrad(0.1)), Box::new(adagrad(0.1).eps(-1.0))],
+        [Box::new(rmsprop(0.1).centered(true)), Box::new(rmsprop(0.1).centered(true).decay(1.0))],
+        [Box::new(lion(0.1)), Box::new(lion(0.1).decay_only(".7"))],
+        [Box::new(lamb(0.1)), Box::new(lamb(0.1).weight_decay(0.1).decay_only(".7"))],
+        [Box::new(lamb(late)), Box::new(lamb(late))],
+        [Box::new(adafactor(0.1)), Box::new(adafactor(0.1).weight_decay(0.1).decay_only(".7"))],
+        [Box::new(adafactor(0.1)), Box::new(adafactor(0.1).momentum(0.9))],
+        [Box::new(ema(0.9)), Box::new(ema(1.0))],
+        [Box::new(clip(1.0)), Box::new(clip(-1.0))],
+        [Box::new(clip_by_global_norm(1.0)), Box::new(clip_by_global_norm(0.0))],
+        [Box::new(scale(1.0)), Box::new(scale(f64::NAN))],
+        [Box::new(scale_by_schedule(late)), Box::new(scale_by_schedule(late))],
+        [Box::new(weight_decay(0.1)), Box::new(weight_decay(-0.1))],
+        [
+            Box::new(project(Projection::NonNegative)),
+            Box::new(project(Projection::L2Ball { radius: 0.0 })),
+        ],
+        [Box::new(adam(0.1).only(".0")), Box::new(adam(0.1).only(".7"))],
+        [Box::new(adam(0.1).freeze(".0")), Box::new(adam(0.1).freeze(".7"))],
+        [Box::new(adam(0.1).lookahead(2, 0.5)), Box::new(adam(0.1).lookahead(0, 0.5))],
+        [Box::new(sgd(late).lookahead(2, 0.5)), Box::new(sgd(late).lookahead(2, 0.5))],
+        [Box::new(adam(0.1).accumulate(2)), Box::new(adam(0.1).b1(1.0).accumulate(2))],
+        [Box::new(sgd(late).apply_if_finite(1)), Box::new(sgd(late).apply_if_finite(1))],
+        [Box::new(adam(0.1)), Box::new(sgd(0.1).momentum(0.5))],
+    ]
+}
+
+/// Alone, and where others have had their turn before.
+#[test]
+fn a_step_that_fails_leaves_the_state_as_it_was() {
+    let text = |state: &State<[f64; 3], f64>| serde_json::to_string(state).unwrap();
+    let around: [fn(Any) -> Any; 6] = [
+        |alone| alone,
+        |last| Box::new(chain!(ema(0.9), last)),
+        |first| Box::new(chain!(first, ema(0.9))),
+        |inner| Box::new(chain!(ema(0.9), chain!(ema(0.5), inner).lookahead(3, 0.5))),
+        |rest| Box::new(partition().group([".2"], adam(0.1)).rest(rest)),
+        |inner| Box::new(chain!(ema(0.9), inner.accumulate(1).apply_if_finite(2).freeze(".2"))),
+    ];
+    let (model, gradient) = ([0.5, -1.5, 2.0], [0.1, 0.2, -0.3]);
+    for (how, wrap) in around.into_iter().enumerate() {
+        for (at, pair) in right_and_wrong().into_iter().enumerate() {
+            let [right, wrong] = pair.map(wrap);
+            let mut state = right.init::<f64, _>(&model).unwrap();
+            let mut held = right.step(model, gradient, &mut state).unwrap();
+            let (before, was) = (text(&state), held);
+            wrong.step_in_place(&mut held, &gradient, &mut state).unwrap_err();
+            assert_eq!((text(&state), held), (before, was), "{at} in {how}");
+        }
+    }
+}
+
+/// A number that a type refuses, after others that it has taken.
+#[test]
+fn a_type_that_refuses_a_step_gets_its_numbers_back() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(try_from = "f64", into = "f64")]
+    struct Positive(f64);
+
+    impl TryFrom<f64> for Positive {
+        type Error = String;
+
+        fn try_from(value: f64) -> Result<Self, String> {
+            if value > 0.0 { Ok(Positive(value)) } else { Err(format!("{value} is not positive")) }
+        }
+    }
+
+    impl From<Positive> for f64 {
+        fn from(value: Positive) -> f64 {
+            value.0
+        }
+    }
+
+    let before = (vec![1.0, 2.0], vec![Positive(2.0), Positive(0.5)], 3.0);
+    let gradient = (vec![1.0, 1.0], vec![Positive(1.0), Positive(1.0)], 1.0);
+    let (mut model, mut state) = (before.clone(), sgd(1.0).init::<f64, _>(&before).unwrap());
+    let error = sgd(1.0).step_in_place(&mut model, &gradient, &mut state).unwrap_err();
+    assert_snapshot!(error, @"-0.5 is not positive at `.1[1]`");
+    assert_eq!(model, before);
+    let mut average = before.clone();
+    let new = (vec![0.0, 1.0], vec![Positive(1.0), Positive(1e-30)], 5.0);
+    tree::incremental_update::<f64, _>(&new, &mut average, 0.5).unwrap();
+    assert_eq!(average, (vec![0.5, 1.5], vec![Positive(1.5), Positive(0.25)], 4.0));
 }

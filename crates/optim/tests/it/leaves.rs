@@ -73,7 +73,7 @@ fn arrays_that_nobody_else_holds_stay_where_they_are() {
 }
 
 /// The array of the documentation.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Matrix {
     pub(crate) shape: Vec<usize>,
     pub(crate) data: Rc<Vec<f64>>,

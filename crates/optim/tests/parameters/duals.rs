@@ -230,6 +230,11 @@ fn what_has_no_derivative_is_an_error_with_its_path() -> Result {
     let ratio = |m: &[treedef::Object<DualSVec64<2>>; 2]| *m[0] + *m[1] / *m[1];
     let error = objects.value_and_grad(ratio, objects.initial()).unwrap_err();
     assert_eq!(error.to_string(), "NaN is not a finite derivative at `.1`");
+    // So is the second derivative of the logarithm here, which exceeds the largest number.
+    type Three = (HyperDual64, HyperDual64, HyperDual64);
+    let bent = |m: &Three| m.0 * m.0 + m.1.ln() * m.2;
+    let error = p.hessian(bent, &[1.0, 1e-200, 2.0]).unwrap_err();
+    assert_eq!(error.to_string(), "-inf is not a finite second derivative at `.1`");
     let nowhere = |m: &(Dual64, Dual64, Dual64)| m.0 * f64::NAN;
     let error = p.value_and_grad(nowhere, p.initial()).unwrap_err();
     assert_eq!(error.to_string(), "NaN is not a finite derivative at `.0`");
