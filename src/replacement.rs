@@ -71,7 +71,11 @@ impl Replacement {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        if old.is_some() {
+        if let Some(old) = &old {
+            // The system lets an administrator write it.
+            if old.permissions().readonly() {
+                return Err(ErrorKind::PermissionDenied.into());
+            }
             File::options().write(true).open(&target)?;
         }
         let name = target.file_name().ok_or(ErrorKind::IsADirectory)?;

@@ -90,7 +90,7 @@ impl<'a, L> DiffNode<'a, L> {
         let mut different = Vec::new();
         let mut pairs = self.node.overlaps(other.node);
         while !differing.is_empty()
-            && let Some(Overlap { position, a, b, count }) = pairs.next_up_to(|_, _| usize::MAX)
+            && let Some(Overlap { position, a, b, count }) = pairs.next_up_to(|_, _, count| count)
         {
             let (start, size) = (a.first_leaf(), a.num_leaves());
             while let Some(leaf) = differing.first().filter(|leaf| **leaf < start + size * count) {

@@ -12,6 +12,7 @@ use crate::treedef::difference::{MOST_DIFFERENCES, expect_none, subtree_mismatch
 use crate::treedef::insertion::insertion_order;
 use crate::treedef::lookup;
 use crate::treedef::node_ref::{Children, NodeRef};
+use crate::treedef::options::options_mismatch;
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
 
@@ -79,6 +80,10 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
     let root = match &diff.changes[..] {
         [] => return Ok(old.clone()),
         [Change { path, kind: ChangeKind::Replaced { old, new, .. }, .. }] if path.is_root() => {
+            let (expected, found) = (old.structure().root().options(), side.node.options());
+            if expected != found {
+                return Err(options_mismatch(expected, found));
+            }
             expect(old, side, path, print)?;
             return Ok(new.clone());
         }
@@ -126,7 +131,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
     if old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
         Ok(T::join(treedef, leaves))
     } else {
-        Err(Cause::DoesNotApply("a change repeats a subtree with leaves".to_owned()).into())
+        Err(Cause::DoesNotApply(REPEATED.to_owned()).into())
     }
 }
 
@@ -229,6 +234,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         if !added.is_empty() {
             plan.add(&added)?;
         }
+        plan.expect_new_keys(changes)?;
         if node.is_sorted_map() {
             plan.children.sort_by_cached_key(|child| child.entry().cloned());
         }
@@ -261,6 +267,16 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         }
     }
 
+    /// The number of children that a change is about.
+    fn span(&self, change: &Change<T>) -> Result<usize> {
+        let span = change.span(self.depth);
+        if span > 1 && self.node.is_labelled() {
+            let said = format!("a field or a key has one child, not {span}");
+            return Err(refused(said, &change.path));
+        }
+        Ok(span)
+    }
+
     /// Applies a group of changes to a child of the old node, or to several equal children.
     fn change(
         &mut self,
@@ -288,7 +304,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         self.keep(position);
         let own = self.node.key(position).filter(|_| matches!(key, Key::Entry(_)));
         let key = own.as_ref().unwrap_or(key);
-        let span = change.span(self.depth);
+        let span = self.span(change)?;
         // In a place that the diff does not change, the elements may differ.
         let mut after = 0;
         while after < span {
@@ -316,6 +332,9 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         applied: Applied<'c, T>,
     ) -> Result<Option<(Key, PatchedChild<'a, 'c, T>)>> {
         let change = applied.changes.first().ok_or_else(|| bug!("a child has no change"))?;
+        if count > 1 && old_child.counts_leaves() {
+            return Err(refused(REPEATED, &change.path));
+        }
         let changed = PatchedChild::Changed(old_child.node, count, applied);
         let is_whole = change.path.keys().len() == self.depth + 1;
         Ok(Some(match &change.kind {
@@ -339,6 +358,24 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             }
             _ => (key.clone(), changed),
         }))
+    }
+
+    /// Checks that no other child has the key to which one was renamed.
+    fn expect_new_keys(&self, changes: &[Change<T>]) -> Result<()> {
+        let renamed = changes.iter().filter_map(|change| match &change.kind {
+            ChangeKind::Renamed { to } => {
+                (change.path.keys().len() == self.depth + 1).then_some((to, &change.path))
+            }
+            _ => None,
+        });
+        let renamed: HashMap<&Key, &Path> = renamed.collect();
+        let mut seen = HashSet::new();
+        let keys = self.children.iter().filter_map(|child| child.key.as_ref());
+        match keys.filter_map(|key| renamed.get_key_value(key)).find(|(key, _)| !seen.insert(*key))
+        {
+            Some((_, path)) => Err(refused(EXISTS, path)),
+            None => Ok(()),
+        }
     }
 
     /// Sorts the remaining children by `keys`. Returns `None` if their keys differ from these.
@@ -366,8 +403,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             };
             let key = change.path.keys().get(self.depth).filter(|_| labelled).cloned();
             if key.clone().is_some_and(|key| !keys.insert(key)) {
-                let said = "the added field or key exists already";
-                return Err(refused(said, &change.path));
+                return Err(refused(EXISTS, &change.path));
             }
             while count < *position
                 && let Some(child) = next
@@ -384,7 +420,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                     &change.path,
                 ));
             }
-            let span = change.span(self.depth);
+            let span = self.span(change)?;
             count = count.saturating_add(span);
             self.children.push(PlannedChild { key, rank, part: PatchedChild::New(new, span) });
         }
@@ -407,6 +443,8 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
     }
 }
 
+const REPEATED: &str = "a change repeats a subtree with leaves";
+const EXISTS: &str = "the new field or key exists already";
 const MOVED: &str = "the order of the fields or keys differs";
 const WHOLE: &str = "a node cannot be replaced as a whole and also be changed inside, and the root can only be replaced";
 

@@ -68,17 +68,17 @@ macro_rules! sparse_record {
 }
 
 sparse_record! {
-    /// A change as it is serialized. Subtrees are texts.
+    /// A change as it is serialized. Subtrees, paths and keys are texts.
     ChangeRecord {
-        path: Path,
+        path: String,
         change: String,
         by: DifferenceKind,
         position: usize,
         old: String,
         new: String,
-        to: Key,
+        to: String,
         names: (Name, Name),
-        keys: Vec<Key>,
+        keys: Vec<String>,
         spans: Vec<usize>,
     }
 }
@@ -105,19 +105,20 @@ impl ChangeRecord {
                 ("replaced", ChangeRecord { by, old, new, ..Self::default() })
             }
             ChangeKind::Renamed { to } => {
-                ("renamed", ChangeRecord { to: Some(to.clone()), ..Self::default() })
+                ("renamed", ChangeRecord { to: Some(to.to_exact_text(work)?), ..Self::default() })
             }
             ChangeKind::Retyped { old, new } => {
                 let names = Some((old.clone(), new.clone()));
                 ("retyped", ChangeRecord { names, ..Self::default() })
             }
             ChangeKind::Reordered { keys } => {
-                ("reordered", ChangeRecord { keys: Some(keys.clone()), ..Self::default() })
+                let keys = keys.iter().map(|key| key.to_exact_text(work)).collect::<Result<_>>()?;
+                ("reordered", ChangeRecord { keys: Some(keys), ..Self::default() })
             }
         };
         let spans = Some(&change.spans).filter(|spans| spans.iter().any(|span| *span != 1));
         Ok(ChangeRecord {
-            path: Some(change.path.clone()),
+            path: Some(change.path.to_exact_text(work)?),
             change: Some(kind.to_owned()),
             spans: spans.cloned(),
             ..of_kind
@@ -126,14 +127,19 @@ impl ChangeRecord {
 
     /// Returns `None` if the change is invalid, e.g. if a field that its kind needs is missing.
     fn read<T: ExactText>(self, work: &mut usize) -> Result<Option<Change<T>>> {
-        let mut text =
-            |text: Option<String>| text.map(|text| T::from_exact_text(&text, work)).transpose();
-        let (old, new) = (text(self.old)?, text(self.new)?);
-        let Some(path) = self.path else { return Ok(None) };
-        let keys = path.keys();
-        let is_key = |key: &Key| keys.last().map(discriminant) == Some(discriminant(key));
-        let spans = self.spans.unwrap_or_else(|| vec![1; keys.len()]);
-        if spans.len() != keys.len() || spans.contains(&0) || !self.to.as_ref().is_none_or(is_key) {
+        fn parse<P: ExactText>(text: Option<String>, work: &mut usize) -> Result<Option<P>> {
+            text.map(|text| P::from_exact_text(&text, work)).transpose()
+        }
+        let (old, new) = (parse(self.old, work)?, parse(self.new, work)?);
+        let Some(path) = parse::<Path>(self.path, work)? else { return Ok(None) };
+        let to = parse::<Key>(self.to, work)?;
+        let keys =
+            self.keys.map(|keys| keys.into_iter().map(|key| Key::from_exact_text(&key, work)));
+        let keys = keys.map(Iterator::collect::<Result<_>>).transpose()?;
+        let is_key = |key: &Key| path.keys().last().map(discriminant) == Some(discriminant(key));
+        let spans = self.spans.unwrap_or_else(|| vec![1; path.keys().len()]);
+        if spans.len() != path.keys().len() || spans.contains(&0) || !to.as_ref().is_none_or(is_key)
+        {
             return Ok(None);
         }
         let replaced = |by, (old, new)| ChangeKind::Replaced { by, old, new };
@@ -143,9 +149,9 @@ impl ChangeRecord {
                 self.position.zip(new).map(|(position, new)| ChangeKind::Added { position, new })
             }
             Some("replaced") => self.by.zip(old.zip(new)).map(|(by, trees)| replaced(by, trees)),
-            Some("renamed") => self.to.map(|to| ChangeKind::Renamed { to }),
+            Some("renamed") => to.map(|to| ChangeKind::Renamed { to }),
             Some("retyped") => self.names.map(|(old, new)| ChangeKind::Retyped { old, new }),
-            Some("reordered") => self.keys.map(|keys| ChangeKind::Reordered { keys }),
+            Some("reordered") => keys.map(|keys| ChangeKind::Reordered { keys }),
             _ => None,
         };
         Ok(kind.map(|kind| Change { path, kind, spans }))

@@ -160,6 +160,11 @@ fn expect_values<'v>(
     values: impl Iterator<Item = &'v Value> + Clone,
     bytes: usize,
 ) -> Result<()> {
+    for value in values.clone() {
+        let root = value.root();
+        limits.expect_depth(root.levels())?;
+        limits.expect_printed(&root.treedef.encoding)?;
+    }
     let sum = |of: fn(&Value) -> usize| values.clone().map(of).fold(0, usize::saturating_add);
     limits.expect_work(sum(Value::work), sum(Value::stored))?;
     limits.expect_names(sum(Value::bytes_of_names), bytes)

@@ -162,7 +162,7 @@ impl<'a> Comparison<'a, '_> {
         }
         let (mut pairs, mut overlaps) = (Vec::new(), a.overlaps(b));
         let are_leaves = |a: NodeRef<'_>, b: NodeRef<'_>| a.is_leaf() && b.is_leaf();
-        let most = |a, b| if have_leaves(a, b) && !are_leaves(a, b) { 1 } else { usize::MAX };
+        let most = |a, b, _| if have_leaves(a, b) && !are_leaves(a, b) { 1 } else { usize::MAX };
         while let Some(next) = overlaps.next_up_to(most) {
             if are_leaves(next.a, next.b) {
                 self.compare_leaves([next.a, next.b], next.count, Some((next.position, [a, b])));

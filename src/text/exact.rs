@@ -18,7 +18,7 @@ use super::parse::{parse, parse_options, parse_part};
 use super::print::{LeafText, write_node, write_options};
 use super::syntax::{Syntax, TextLeaf, kinds, literals};
 
-/// A structure, or a tree with its leaves, that can be text. Cannot be named outside the crate.
+/// A structure, a tree with its leaves, a path or a key that can be text. Cannot be named outside the crate.
 ///
 /// A count such as `; 1000` stands for many leaves. For all texts of one document together, the
 /// number of leaves beyond the bytes of the texts is limited, both when writing and reading; `work`

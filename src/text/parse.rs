@@ -389,7 +389,8 @@ fn parse_tree(text: &str, limits: Limits, syntax: Syntax) -> Result<Tree<TextLea
 }
 
 pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKind>> {
-    Ok(kinds(parse_tree(text, limits, Syntax::SIGNATURE)?))
+    let Tree { treedef, leaves } = kinds(parse_tree(text, limits, Syntax::SIGNATURE)?);
+    Ok(Tree { treedef: treedef.within_limits()?, leaves })
 }
 
 /// Parses a structure. `_` as the count of an element means one.
@@ -428,12 +429,18 @@ pub(super) fn parse_all<T>(
     parse_part(text, &mut { limits.max_work }, parse)
 }
 
-/// Parses a path or a pattern. The error has the spelling that was probably meant.
-pub(super) fn parse_keys<T>(text: &str, parse: impl Fn(&mut Lexer<'_>) -> Result<T>) -> Result<T> {
-    parse_all(text, Limits::default(), &parse).map_err(|error| {
+/// Parses a path or a pattern, whose counts may expand to `work` nodes. The error has the spelling that was probably
+/// meant.
+pub(super) fn parse_keys<T>(
+    text: &str,
+    work: &mut usize,
+    parse: impl Fn(&mut Lexer<'_>) -> Result<T>,
+) -> Result<T> {
+    let left = *work;
+    parse_part(text, work, &parse).map_err(|error| {
         let meant = respelled(text)
             .into_iter()
-            .find(|meant| *meant != text && parse_all(meant, Limits::default(), &parse).is_ok());
+            .find(|meant| *meant != text && parse_part(meant, &mut { left }, &parse).is_ok());
         match meant {
             Some(meant) => error.with_other_hint(format!("did you mean `{meant}`?")),
             None => error,

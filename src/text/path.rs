@@ -1,6 +1,8 @@
 //! Prints and parses paths, and prints them in the formats of other tools.
 
+use std::cell::Cell;
 use std::fmt;
+use std::slice;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -8,10 +10,12 @@ use crate::leaf::Scalar;
 use crate::message::limited;
 use crate::model::{Leaf, Limits, Value};
 use crate::path::{Key, Path};
+use crate::treedef::limits::too_much_work;
 
+use super::exact::ExactText;
 use super::lex::Lexer;
 use super::literal::{Suffix, write_name};
-use super::parse::{parse_all, parse_keys, parse_value};
+use super::parse::{parse_keys, parse_part, parse_value};
 use super::print::write_value;
 
 impl fmt::Display for Key {
@@ -140,7 +144,7 @@ impl FromStr for Key {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, Limits::default(), parse_key)
+        Key::from_exact_text(text, &mut { Limits::default().max_work })
     }
 }
 
@@ -148,7 +152,19 @@ impl FromStr for Path {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_keys(text, |lexer| {
+        Path::from_exact_text(text, &mut { Limits::default().max_work })
+    }
+}
+
+impl ExactText for Path {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
+        let text = self.to_string();
+        spend(self.keys(), &text, work)?;
+        Ok(text)
+    }
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
+        parse_keys(text, work, |lexer| {
             let mut path: Path = parse_first(lexer)?.into_iter().collect();
             while lexer.peek_here().is_some() {
                 path.0.push(parse_key(lexer)?);
@@ -156,6 +172,28 @@ impl FromStr for Path {
             Ok(path)
         })
     }
+}
+
+impl ExactText for Key {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
+        let text = self.to_string();
+        spend(slice::from_ref(self), &text, work)?;
+        Ok(text)
+    }
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
+        parse_part(text, work, parse_key)
+    }
+}
+
+/// Spends at least what a reader of the text of these keys spends.
+fn spend(keys: &[Key], text: &str, work: &Cell<usize>) -> Result<()> {
+    let entries = keys.iter().filter_map(Key::entry);
+    let needed = entries.map(|entry| entry.work()).fold(0, usize::saturating_add);
+    let beyond = needed.saturating_sub(text.len());
+    let left = work.get().checked_sub(beyond);
+    work.set(left.ok_or_else(|| too_much_work(beyond, work.get()))?);
+    Ok(())
 }
 
 impl Path {

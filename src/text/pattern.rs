@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::model::Limits;
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
 
@@ -125,7 +126,7 @@ impl FromStr for Pattern {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_keys(text, |lexer| {
+        parse_keys(text, &mut { Limits::default().max_work }, |lexer| {
             let mut steps = Vec::new();
             while lexer.peek_here().is_some() {
                 steps.push(parse_step(lexer, steps.is_empty())?);

@@ -8,7 +8,7 @@ use crate::call_stack;
 use crate::flatten::TreeSeed;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
-use crate::model::{Leaf, NodeKind, Tree, Value};
+use crate::model::{Leaf, Limits, NodeKind, Tree, Value};
 use crate::tree::private::{self, Form, Private};
 use crate::tree::shape;
 use crate::treedef::node_ref::NodeRef;
@@ -63,6 +63,8 @@ impl Serialize for Leaf {
 /// Serializes the document of the value, as for a [`Tree`].
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let any = Limits { max_depth: usize::MAX, ..Limits::default() };
+        call_stack::expect_room(any, self.root().levels()).map_err(S::Error::custom)?;
         Document { node: self.root(), leaves: &self.leaves() }.serialize(serializer)
     }
 }

@@ -1,5 +1,6 @@
 //! Inserts entries and elements by path, and sets leaves by text.
 
+use std::borrow::Cow;
 use std::mem;
 
 use crate::error::{Error, Result};
@@ -17,13 +18,21 @@ pub(super) fn insert<L>(tree: &mut Tree<L>, path: &Path, new: Tree<L>) -> Result
     let Some((key, above)) = path.keys().split_last() else { return Err(takes_no_child()) };
     let (mut parent_path, mut parent) = tree.treedef.find(&Path(above.to_vec()))?;
     enter(&mut parent, &mut parent_path, |inside| inside != key);
+    let mut key = Cow::Borrowed(key);
     if parent.kind() == NodeKind::Map {
-        let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
-        if let Some(known) = found.and_then(|found| parent.key(found)) {
-            return tree.replace(parent_path.child(known), new).map(Some);
+        let found = position(parent, &key).map_err(|error| error.at(parent_path.clone()))?;
+        let known = found.and_then(|found| parent.key(found));
+        // A number that is converted to the type of the keys may be there.
+        let entry = || entry_key(&key, parent.entry_keys()).map(Key::Entry);
+        key = match known.or_else(entry) {
+            Some(known) => Cow::Owned(known),
+            None => return Err(no_key(&key, parent.entry_keys()).at(path.clone())),
+        };
+        if parent.position(&key).is_some() {
+            return tree.replace(parent_path.child(key.into_owned()), new).map(Some);
         }
     }
-    let place = place_for(parent, key).map_err(|error| error.at(path.clone()));
+    let place = place_for(parent, &key).map_err(|error| error.at(path.clone()));
     let (position, data) = place?;
     let order = parent.is_sorted_map().then(|| {
         let mut ranks = parent.insertion_ranks();
@@ -96,16 +105,15 @@ pub(super) fn set_text(tree: &mut Tree<Leaf>, path: &Path, text: &str) -> Result
 /// The position of a new child, and the new node data of the parent, if it changes.
 fn place_for(parent: NodeRef<'_>, key: &Key) -> Result<(usize, Option<NodeData>)> {
     match (parent.kind(), key) {
-        (NodeKind::Map, _) => {
+        (NodeKind::Map, Key::Entry(entry)) => {
             let keys = parent.entry_keys();
-            let entry = entry_key(key, keys).ok_or_else(|| no_key(key, keys))?;
             let position = if parent.is_sorted_map() {
-                keys.partition_point(|key| *key < entry)
+                keys.partition_point(|key| key < entry)
             } else {
                 keys.len()
             };
             let mut keys = keys.to_vec();
-            keys.insert(position, entry); // at most the length
+            keys.insert(position, entry.clone()); // at most the length
             let labels = Labels::Keys(keys.into());
             Ok((position, parent.data().map(|data| NodeData { labels, ..data.clone() })))
         }
@@ -167,7 +175,8 @@ fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
     let (leaf, kind) = (written.as_leaf()?, first.as_leaf()?.kind());
     let text = match leaf {
         Leaf::Str(text) if kind == LeafKind::Char => text.to_string(),
-        Leaf::F32(_) | Leaf::F64(_) if kind.is_float() => leaf.as_f64()?.to_string(),
+        Leaf::F32(number) if kind.is_float() => number.to_string(),
+        Leaf::F64(number) if kind.is_float() => number.to_string(),
         number if kind.is_number() => number.as_i128()?.to_string(),
         _ => return None,
     };

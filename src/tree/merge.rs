@@ -135,7 +135,7 @@ type MergedChildren<'a> = Vec<(Option<Key>, MergeSource<'a>)>;
 /// Several equal pairs are one item only if the insertion orders of all their maps are equal.
 fn merged_by_position<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> MergedChildren<'a> {
     let (mut pairs, mut children) = (a.overlaps(b), Vec::new());
-    let most = |x, y| if have_leaves(x, y) { 1 } else { in_same_order(x, y) };
+    let most = |x, y, count| if have_leaves(x, y) { 1 } else { in_same_order(x, y, count) };
     while let Some(Overlap { position, a: x, b: y, count }) = pairs.next_up_to(most) {
         children.push((a.key(position), MergeSource::Both(x, y, count)));
     }

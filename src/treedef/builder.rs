@@ -237,6 +237,7 @@ impl TreeDefBuilder {
     /// Returns an error if no node is open, if a field or a key has no child, or if a `Some` or a
     /// newtype has none.
     pub fn close(&mut self) -> Result<()> {
+        self.expect_whole()?;
         let Some(mut open) = self.open.pop() else {
             return self.refuse("expected an open node, found none");
         };
@@ -265,10 +266,7 @@ impl TreeDefBuilder {
     /// Returns an error if there is no node, if a node is still open, or if the treedef exceeds the
     /// [limits](Self::limits).
     pub fn finish(self) -> Result<TreeDef> {
-        if self.has_hole {
-            return self
-                .refuse("an earlier node could not be added, so the structure is incomplete");
-        }
+        self.expect_whole()?;
         if !self.open.is_empty() {
             return self.refuse("expected `TreeDefBuilder::close` before the end");
         }
@@ -276,6 +274,14 @@ impl TreeDefBuilder {
             return self.refuse("expected a node, found none");
         }
         self.parts.finish()
+    }
+
+    fn expect_whole(&self) -> Result<()> {
+        if self.has_hole {
+            self.refuse("an earlier node could not be added, so the structure is incomplete")
+        } else {
+            Ok(())
+        }
     }
 
     /// Completes a node that was counted as a child already.
@@ -287,6 +293,7 @@ impl TreeDefBuilder {
 
     /// Counts `times` children that are about to be added.
     fn child(&mut self, times: usize) -> Result<()> {
+        self.expect_whole()?;
         self.parts.expect_room(1)?;
         if times == 0 {
             return self.refuse("expected a child that occurs at least once, found 0 times");

@@ -235,7 +235,7 @@ impl Differences {
         let mut steps: Steps<_, _> = length.into_iter().collect();
         let mut pairs = a.node.overlaps(b.node);
         // If leaves are compared, each pair with leaves is visited on its own.
-        let most = |a, b| if self.with_leaves && have_leaves(a, b) { 1 } else { usize::MAX };
+        let most = |a, b, _| if self.with_leaves && have_leaves(a, b) { 1 } else { usize::MAX };
         while let Some(Overlap { position, a: child, b: other, count }) = pairs.next_up_to(most) {
             let key = a.node.child_key(position);
             steps.push(Step::pair(key, count, a.child(child), b.child(other)));

@@ -397,7 +397,8 @@ impl TreeDef {
         builder.set_limits(self.limits.max(other.limits));
         builder.unify_options(self)?;
         builder.unify_options(other)?;
-        let mut walk = PairWalk::new(self.root(), other.root(), |_, a, b| in_same_order(a, b));
+        let mut walk =
+            PairWalk::new(self.root(), other.root(), |_, a, b, count| in_same_order(a, b, count));
         while let Some(event) = walk.next() {
             match event {
                 PairEvent::Enter(Overlap { a, b, count, .. }) if a.is_leaf() || b.is_leaf() => {
@@ -477,7 +478,7 @@ impl TreeDef {
         expect_prefix(outer, self, Statics::Compared)?;
         let mut inner = None;
         for (leaf, subtree) in
-            in_step(outer.root(), self.root(), Statics::Compared, |_, _, _| usize::MAX).flatten()
+            in_step(outer.root(), self.root(), Statics::Compared, |_, _, _, count| count).flatten()
         {
             let first = *inner.get_or_insert(subtree);
             if !first.is_like(subtree) {
@@ -592,7 +593,7 @@ impl TreeDef {
             match met {
                 Event::Enter { .. } => walk.enter()?,
                 Event::Leave => {
-                    let made = walk.leave_apart()?;
+                    let made = walk.leave_apart()?.with_limits(self.limits);
                     match f(&made)? {
                         Edit::Keep => walk.put(&made)?,
                         Edit::Replace(other) => walk.put(&other)?,

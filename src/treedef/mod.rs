@@ -10,7 +10,7 @@ pub(crate) mod value;
 #[cfg(debug_assertions)]
 mod invariants;
 pub(crate) mod encoding;
-mod options;
+pub(crate) mod options;
 pub(crate) mod parts;
 pub(crate) mod lookup;
 mod expect_match;

@@ -582,16 +582,17 @@ pub(crate) struct Overlap<'a, 'b> {
 }
 
 impl<'a, 'b> Overlaps<'a, 'b> {
-    /// The next pairs that are equal, but at most as many as `most` returns for the first.
+    /// The next pairs that are equal, but at most as many as `most` returns for the first, and for their number.
     pub(crate) fn next_up_to(
         &mut self,
-        most: impl FnOnce(NodeRef<'a>, NodeRef<'b>) -> usize,
+        most: impl FnOnce(NodeRef<'a>, NodeRef<'b>, usize) -> usize,
     ) -> Option<Overlap<'a, 'b>> {
         if self.a.left == 0 || self.b.left == 0 {
             return None;
         }
         let (a, b, position) = (self.a.next, self.b.next, self.next);
-        let count = self.a.left_in_run.min(self.b.left_in_run).min(most(a, b));
+        let count = self.a.left_in_run.min(self.b.left_in_run);
+        let count = count.min(most(a, b, count));
         self.a.skip_in_run(count);
         self.b.skip_in_run(count);
         self.next += count;

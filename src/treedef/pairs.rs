@@ -13,17 +13,16 @@ pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.kind() == b.kind() && a.num_children() == b.num_children() && a.data() == b.data()
 }
 
-/// The number of siblings of two nodes, starting with these, whose maps have the same insertion
-/// orders.
-pub(crate) fn in_same_order(a: NodeRef<'_>, b: NodeRef<'_>) -> usize {
-    a.in_same_order(usize::MAX).min(b.in_same_order(usize::MAX))
+/// The number of siblings of two nodes, of `most`, starting with these, whose maps have the same insertion orders.
+pub(crate) fn in_same_order(a: NodeRef<'_>, b: NodeRef<'_>, most: usize) -> usize {
+    a.in_same_order(most).min(b.in_same_order(most))
 }
 
 /// Whether two subtrees are equal.
 pub(crate) fn equal_subtrees(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.num_leaves() == b.num_leaves()
         && a.subtree().len() == b.subtree().len()
-        && in_step(a, b, Statics::Compared, |_, _, _| usize::MAX)
+        && in_step(a, b, Statics::Compared, |_, _, _, count| count)
             .all(|step| step.is_some_and(|(_, subtree)| subtree.is_leaf()))
 }
 
@@ -61,7 +60,7 @@ pub(crate) fn in_step<'a, 'b>(
 
 /// Whether `prefix` equals `full` above its leaves.
 pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>, statics: Statics) -> bool {
-    in_step(prefix, full, statics, |_, _, _| usize::MAX).all(|step| step.is_some())
+    in_step(prefix, full, statics, |_, _, _, count| count).all(|step| step.is_some())
 }
 
 /// The leaves of a prefix of `full`, with the subtrees at their places.
@@ -70,8 +69,13 @@ pub(crate) fn leaf_steps<'a, 'b>(
     full: NodeRef<'b>,
 ) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'b>)> {
     // Equal pairs without leaves are visited as one.
-    in_step(prefix, full, Statics::Any, |_, a, _| if a.num_leaves() == 0 { usize::MAX } else { 1 })
-        .flatten()
+    in_step(
+        prefix,
+        full,
+        Statics::Any,
+        |_, a, _, count| if a.num_leaves() == 0 { count } else { 1 },
+    )
+    .flatten()
 }
 
 /// Returns an error with the differences if `prefix` is not a prefix of `full`.

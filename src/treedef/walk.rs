@@ -144,9 +144,9 @@ pub(crate) struct PairWalk<'a, 'b> {
     most: MostPairs,
 }
 
-/// For a node of the first structure and the first of several equal pairs below it: the number of
-/// pairs that are one event.
-pub(crate) type MostPairs = fn(NodeRef<'_>, NodeRef<'_>, NodeRef<'_>) -> usize;
+/// For a node of the first structure, the first of several equal pairs below it, and their number: how many of them
+/// are one event.
+pub(crate) type MostPairs = fn(NodeRef<'_>, NodeRef<'_>, NodeRef<'_>, usize) -> usize;
 
 pub(crate) enum PairEvent<'a, 'b> {
     /// The first of several equal pairs.
@@ -174,7 +174,7 @@ impl<'a, 'b> PairWalk<'a, 'b> {
             Some((a, b)) => Some(Overlap { position: 0, a, b, count: 1 }),
             None => {
                 let (most, EnteredPair { a, children, .. }) = (self.most, self.open.last_mut()?);
-                children.next_up_to(|child, other| most(*a, child, other))
+                children.next_up_to(|child, other, count| most(*a, child, other, count))
             }
         };
         match pair {

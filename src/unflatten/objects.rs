@@ -18,7 +18,8 @@ use super::rebuild::rebuild_into;
 /// # Errors
 ///
 /// As [`unflatten`](crate::unflatten()). Also when the type takes objects of another type, or does
-/// not take all of them. The error has the path.
+/// not take all of them. The error has the path. An object that a variant of an `untagged` enum took
+/// counts as taken, also if serde then tried the next variant.
 ///
 /// ```
 /// use treedef::Object;

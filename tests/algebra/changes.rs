@@ -288,7 +288,7 @@ fn what_a_patch_does_not_fit_is_refused_with_the_path() {
     insta::assert_snapshot!(refused("[*, [*]]", "[None, [*]]", "*"), @"no child `[0]` in `*` at the root");
     insta::assert_snapshot!(refused("A { x: None, y: () }", "A { x: (), y: () }", "A { y: () }"), @"no child `.x` in `A { y: () }` at the root");
     insta::assert_snapshot!(refused("A { x: None, y: None }", "A { x: (), y: () }", "A { y: None, x: None }"), @"the order of the fields or keys differs at the root");
-    insta::assert_snapshot!(refused("A { x: () }", "A { x: (), y: None }", "A { x: (), y: () }"), @"the added field or key exists already at `.y`");
+    insta::assert_snapshot!(refused("A { x: () }", "A { x: (), y: None }", "A { x: (), y: () }"), @"the new field or key exists already at `.y`");
     insta::assert_snapshot!(refused("[(), ()]", "[(), (), None]", "[]"), @"there are too few children before the added one at `[2]`");
     insta::assert_snapshot!(refused("[(); 9]", "[None; 9]", "[(); 8]"), @"expected 9 children from here on, found 8 at `[0]`");
     insta::assert_snapshot!(refused("A { x: (), y: None }", "A { y: None, x: () }", "A { x: (), z: None }"), @"the order of the fields or keys differs at the root");

@@ -399,3 +399,35 @@ fn operations_on_two_trees_keep_the_options_of_both() {
     let transposed = rows.transpose(&parsed("[*; 3]"), &parsed("(*, *)")).unwrap();
     assert_eq!(transposed.treedef().to_string(), "#[none_is_leaf] ([*, *, *]; 2)");
 }
+
+#[test]
+fn a_number_that_becomes_a_key_of_the_others_type_is_one_entry() {
+    for (keys, path, whole) in [
+        ("{0.5: *}", "[3]", "{0.5: 1, 3.0: 9}"),
+        ("{0.5: *}", "[0.1f32]", "{0.1: 9, 0.5: 1}"),
+        ("{0.5f32: *}", "[0.1f64]", "{0.1f32: 9, 0.5f32: 1}"),
+        ("{7u8: *}", "[3]", "{3u8: 9, 7u8: 1}"),
+    ] {
+        let mut tree = Tree::new(parsed(keys), vec![1]).unwrap();
+        assert_eq!(tree.insert(path, Tree::leaf(2)).unwrap(), None);
+        assert_eq!(tree.insert(path, Tree::leaf(9)).unwrap(), Some(Tree::leaf(2)), "{keys} {path}");
+        assert_eq!(tree.to_string(), whole);
+    }
+}
+
+#[test]
+fn a_part_has_the_limits_of_the_whole() {
+    let limits = Limits { max_depth: 1_000, ..Limits::default() };
+    let deep = format!("{}*{}", "[".repeat(130), "]".repeat(130));
+    let treedef = TreeDef::parse_with(&deep, limits).unwrap();
+    let tuples = treedef.edit_up(|node| {
+        assert_eq!(node.limits(), limits);
+        Ok(match node.root().kind() {
+            NodeKind::Seq => Edit::Replace(TreeDef::tuple(
+                node.root().children().map(|child| child.to_treedef()),
+            )?),
+            _ => Edit::Keep,
+        })
+    });
+    assert_eq!(tuples.unwrap().to_string(), format!("{}*{}", "(".repeat(130), ",)".repeat(130)));
+}

@@ -157,6 +157,31 @@ fn what_the_builder_refuses() {
     assert_snapshot!(refused(|b| { b.open(NodeKind::Seq, 1)?; b.open(NodeKind::Tuple, usize::MAX)?; b.leaves(2)?; b.close()?; b.close() }), @"too large: a count exceeds 64 bits at the root");
 }
 
+/// A child that was counted is missing.
+#[test]
+fn the_builder_adds_nothing_behind_an_error() {
+    let mut builder = TreeDefBuilder::new();
+    builder.open(NodeKind::Map, 1).unwrap();
+    builder.key(Value::of("b").unwrap()).unwrap();
+    builder.insert(&treedef(r#"{"x": *}"#), 1).unwrap();
+    builder.key(Value::of("a").unwrap()).unwrap();
+    let other = treedef("#[none_is_leaf] {\"x\": None}");
+    assert_snapshot!(builder.insert(&other, 1).unwrap_err(), @"expected no options, found `#[none_is_leaf]` at the root (one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both)");
+    assert_snapshot!(builder.close().unwrap_err(), @"an earlier node could not be added, so the structure is incomplete at the root");
+    assert_snapshot!(builder.leaves(1).unwrap_err(), @"an earlier node could not be added, so the structure is incomplete at the root");
+    assert_snapshot!(builder.finish().unwrap_err(), @"an earlier node could not be added, so the structure is incomplete at the root");
+
+    let mut builder = TreeDefBuilder::new();
+    builder.open(NodeKind::Map, 1).unwrap();
+    builder.key(Value::of("b").unwrap()).unwrap();
+    builder.open(NodeKind::Seq, 1).unwrap();
+    builder.leaves(usize::MAX).unwrap();
+    builder.open(NodeKind::None, 1).unwrap();
+    builder.leaves(usize::MAX).unwrap();
+    assert_snapshot!(builder.close().unwrap_err(), @"too large: a count exceeds 64 bits at the root");
+    assert_snapshot!(builder.close().unwrap_err(), @"an earlier node could not be added, so the structure is incomplete at the root");
+}
+
 #[test]
 fn the_builder_takes_the_options_of_its_parts() {
     let part = treedef(r#"#[insertion] {"d": *, "c": *}"#);

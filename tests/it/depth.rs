@@ -520,6 +520,13 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
         for levels in [DEEPEST + 1, 20_000, 100_000] {
             let tree = deep(levels);
             refused(serde_json::to_string(&tree).unwrap_err().to_string());
+            let opaque =
+                Flattener::new().limits(Limits { max_depth: usize::MAX, ..Limits::default() });
+            let opaque = opaque.mark_opaque("[0]").unwrap().apply_rules(tree.clone()).unwrap();
+            if levels > DEEPEST + 1 {
+                refused(serde_json::to_string(&opaque).unwrap_err().to_string());
+                refused(serde_json::to_string(opaque.leaves()).unwrap_err().to_string());
+            }
             refused(tree.into_typed::<serde_json::Value>().unwrap_err().to_string());
         }
     });

@@ -263,4 +263,32 @@ fn a_diff_that_lies_is_refused() {
         Err("a change repeats a subtree with leaves at the root".to_owned())
     );
     assert!(added("[1, 1]", 18446744073709551615, "[]").is_err());
+    let refused = |document: &str, changes: &str| {
+        let tree: Tree<Leaf> = serde_json::from_str(document).unwrap();
+        let diff: Diff<_> =
+            serde_json::from_str(&format!(r#"{{"changes": [{changes}]}}"#)).unwrap();
+        tree.patch(&diff).unwrap_err().to_string()
+    };
+    let renamed = r#"{"path": "[\"a\"]", "change": "renamed", "to": "[\"b\"]""#;
+    let change = format!("{renamed}, \"spans\": [2]}}");
+    insta::assert_snapshot!(refused(r#"{"a": 1, "c": 2}"#, &change), @r#"a field or a key has one child, not 2 at `["a"]`"#);
+    let change =
+        r#"{"path": "[\"c\"]", "change": "added", "position": 1, "new": "[]", "spans": [2]}"#;
+    insta::assert_snapshot!(refused(r#"{"a": []}"#, change), @r#"a field or a key has one child, not 2 at `["c"]`"#);
+    insta::assert_snapshot!(refused(r#"{"a": 1, "b": 2}"#, &format!("{renamed}}}")), @r#"the new field or key exists already at `["a"]`"#);
+    let change = r#"{"path": "[0]", "change": "removed", "old": "1u64", "spans": [3]}"#;
+    insta::assert_snapshot!(refused("[1, 2, 3]", change), @"a change repeats a subtree with leaves at `[0]`");
+    let change = r#"{"path": "[0][\"a\"]", "change": "removed", "old": "1u64", "spans": [3, 1]}"#;
+    insta::assert_snapshot!(refused(r#"[{"a": 1}, {"a": 2}, {"a": 3}]"#, change), @r#"a change repeats a subtree with leaves at `[0]["a"]`"#);
+    // Each alone is within the limits.
+    let removed =
+        |count| format!(r#"{{"path": "[[1u8; {count}]]", "change": "removed", "old": "1u64"}}"#);
+    let long = format!(r#"{{"changes": [{}, {}]}}"#, removed(400_000), removed(16_500_000));
+    let long = serde_json::from_str::<Diff<Tree<Leaf>>>(&long).unwrap_err().to_string();
+    insta::assert_snapshot!(long, @"change 1: 16499982 nodes to visit, the limit is 16377231 at byte 15 (see `Limits::max_work`)");
+    let old = "#[insertion] [1u64, 2u64, 3u64]";
+    let change = format!(
+        r#"{{"path": "", "change": "replaced", "by": "options", "old": "{old}", "new": "1u64"}}"#
+    );
+    insta::assert_snapshot!(refused("[1, 2, 3]", &change), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
 }

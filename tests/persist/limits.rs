@@ -1,12 +1,15 @@
 //! Under the default limits, every structure that can be built prints and parses back, saves and loads;
 //! or it is refused, with the limit to raise.
 
+use std::collections::BTreeMap;
+
 use allocation_counter::measure;
 use insta::assert_snapshot;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use treedef::{
-    Flattener, Limits, NodeKind, Static, Tree, TreeDef, Value, flatten, structure, unflatten,
+    Flattener, Leaf, Limits, NodeKind, Opaque, Static, Tree, TreeDef, Value, flatten, structure,
+    unflatten,
 };
 use treedef_testing::build::node;
 use treedef_testing::cases::{all, cases};
@@ -84,6 +87,26 @@ fn what_a_file_would_not_give_back_is_not_saved() {
     assert_snapshot!(structure(&table).unwrap_err(), @"16777217 nodes to visit, the limit is 16777216 (see `Limits::max_work`)");
     let large = Flattener::new().limits(limits).structure(&table).unwrap();
     assert!(TreeDef::parse_with(&large.to_string(), limits).unwrap() == large);
+}
+
+/// Also the values of opaque leaves.
+#[test]
+fn opaque_leaves_that_a_file_would_not_give_back_are_not_saved() {
+    let limits = |max_work| Limits { max_work, ..Limits::default() };
+    let value = Value::of(&BTreeMap::from([((1u8, 2u8), 0u8)])).unwrap();
+    let saved = |max_work| {
+        let treedef = TreeDef::leaf().with_limits(limits(max_work));
+        Tree::new(treedef, vec![Leaf::from(value.clone())]).unwrap().to_bytes()
+    };
+    assert_snapshot!(saved(2).unwrap_err(), @"3 nodes to visit, the limit is 2 (see `Limits::max_work`)");
+    let bytes = saved(8).unwrap();
+    assert_eq!(Tree::from_bytes_as::<Leaf>(&bytes, limits(8)).unwrap().leaves(), [value.into()]);
+
+    let deep = (0..150).fold(serde_json::json!([]), |inside, _| serde_json::json!([inside]));
+    let deeper = Flattener::new().limits(Limits { max_depth: 200, ..Limits::default() });
+    let (leaves, _) = deeper.flatten(&Opaque(deep)).unwrap();
+    let tree = Tree::new(TreeDef::leaf(), leaves).unwrap();
+    assert_snapshot!(tree.to_bytes().unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::max_depth`)");
 }
 
 #[test]

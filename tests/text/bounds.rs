@@ -43,6 +43,9 @@ fn counts_in_values_stand_for_leaves_beyond_the_length_of_the_text() {
     let read = |work| Tree::<LeafKind>::parse_with("[u8; 100]", Limits { max_work: work, ..Limits::default() });
     assert_eq!(read(90).unwrap().leaves().len(), 100);
     assert_snapshot!(read(89).unwrap_err(), @"90 nodes to visit, the limit is 89 at byte 8 (see `Limits::max_work`)");
+    let read = |max_nodes| Tree::<LeafKind>::parse_with("(f32, [u8], str)", Limits { max_nodes, ..Limits::default() });
+    assert!(read(5).is_ok());
+    assert_snapshot!(read(4).unwrap_err(), @"5 nodes, the limit is 4 (see `Limits::max_nodes`)");
 }
 
 #[test]
