@@ -1,7 +1,9 @@
 //! Prints and parses paths, and prints them in the formats of other tools.
 
+#[cfg(feature = "diff")]
 use std::cell::Cell;
 use std::fmt;
+#[cfg(feature = "diff")]
 use std::slice;
 use std::str::FromStr;
 
@@ -10,8 +12,10 @@ use crate::leaf::Scalar;
 use crate::message::limited;
 use crate::model::{Leaf, Limits, Value};
 use crate::path::{Key, Path};
+#[cfg(feature = "diff")]
 use crate::treedef::limits::too_much_work;
 
+#[cfg(feature = "diff")]
 use super::exact::ExactText;
 use super::lex::Lexer;
 use super::literal::{Suffix, write_name};
@@ -144,7 +148,7 @@ impl FromStr for Key {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Key::from_exact_text(text, &mut { Limits::default().max_work })
+        key_within(text, &mut { Limits::default().max_work })
     }
 }
 
@@ -152,10 +156,27 @@ impl FromStr for Path {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Path::from_exact_text(text, &mut { Limits::default().max_work })
+        path_within(text, &mut { Limits::default().max_work })
     }
 }
 
+/// Parses a path. The work for what its text stands for is taken off.
+fn path_within(text: &str, work: &mut usize) -> Result<Path> {
+    parse_keys(text, work, |lexer| {
+        let mut path: Path = parse_first(lexer)?.into_iter().collect();
+        while lexer.peek_here().is_some() {
+            path.0.push(parse_key(lexer)?);
+        }
+        Ok(path)
+    })
+}
+
+/// As [`path_within`], for one key.
+fn key_within(text: &str, work: &mut usize) -> Result<Key> {
+    parse_part(text, work, parse_key)
+}
+
+#[cfg(feature = "diff")]
 impl ExactText for Path {
     fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
         let text = self.to_string();
@@ -164,16 +185,11 @@ impl ExactText for Path {
     }
 
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
-        parse_keys(text, work, |lexer| {
-            let mut path: Path = parse_first(lexer)?.into_iter().collect();
-            while lexer.peek_here().is_some() {
-                path.0.push(parse_key(lexer)?);
-            }
-            Ok(path)
-        })
+        path_within(text, work)
     }
 }
 
+#[cfg(feature = "diff")]
 impl ExactText for Key {
     fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
         let text = self.to_string();
@@ -182,11 +198,12 @@ impl ExactText for Key {
     }
 
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
-        parse_part(text, work, parse_key)
+        key_within(text, work)
     }
 }
 
 /// Spends at least what a reader of the text of these keys spends.
+#[cfg(feature = "diff")]
 fn spend(keys: &[Key], text: &str, work: &Cell<usize>) -> Result<()> {
     let entries = keys.iter().filter_map(Key::entry);
     let needed = entries.map(|entry| entry.work()).fold(0, usize::saturating_add);
