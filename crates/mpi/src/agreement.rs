@@ -20,21 +20,18 @@ const MAX_REPORTS: usize = 8;
 const MAX_REPORT: usize = 1 << 22;
 
 /// The operation of a rank as a number: equal on all ranks that do the same.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OperationCode(u128);
+struct OperationCode(u128);
 
 impl OperationCode {
     /// FNV-1a, which takes three lines in a peer in another language.
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-    /// For the handshake: the fingerprint itself.
-    pub(crate) fn of_fingerprint(bits: u128) -> Self {
-        OperationCode(bits)
-    }
-
-    /// For a report, for ranks with the same fingerprint.
-    pub(crate) fn of(fingerprint: u128, report: &Report<'_>) -> Self {
+    /// The fingerprint itself for a handshake, and otherwise a hash of the fingerprint and the report.
+    fn of(fingerprint: u128, report: &Report<'_>) -> Self {
+        if let Report::Handshake(_) = report {
+            return OperationCode(fingerprint);
+        }
         let mut code = OperationCode(OperationCode::START);
         code.feed(&fingerprint.to_le_bytes());
         // Feeding a code does not fail.
@@ -82,13 +79,14 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// Returns nothing if all ranks have this code, and otherwise the same error on all ranks.
+/// Returns nothing if all ranks with this fingerprint have this report, and otherwise the same error on all ranks.
 pub(crate) fn agree(
     communicator: &impl Communicator,
-    code: OperationCode,
+    fingerprint: u128,
     report: &Report<'_>,
 ) -> Result<(), Error> {
-    let [low, high] = code.halves();
+    let halves = OperationCode::of(fingerprint, report).halves();
+    let [low, high] = halves;
     // The greatest of all, and the complement of the smallest of all.
     let (mine, mut most) = ([low, high, !low, !high], [0u64; 4]);
     communicator.all_reduce_into(&mine, &mut most, SystemOperation::max());
@@ -96,7 +94,19 @@ pub(crate) fn agree(
     match (report, (low, high) == (!not_low, !not_high)) {
         (Report::Handshake(_) | Report::Call(_) | Report::Left, true) => Ok(()),
         (Report::Failed(_), true) | (_, false) => {
-            Err(error_of(&reports(communicator, code, report)))
+            let mut groups = gather(communicator, halves);
+            // Before all other reports: nobody may wait for these ranks in a later call.
+            let left = OperationCode::of(fingerprint, &Report::Left).halves();
+            if let Some(group) = groups.iter().find(|group| group.halves == left) {
+                return Err(Error::Left(group.ranks.clone()));
+            }
+            groups.truncate(MAX_REPORTS);
+            for group in &mut groups {
+                if let Some(speaker) = group.ranks.as_slice().first() {
+                    group.report = hear(communicator, *speaker, report);
+                }
+            }
+            Err(error_of(&groups))
         }
     }
 }
@@ -109,15 +119,11 @@ struct Reporters {
     report: String,
 }
 
-/// The operations of the ranks, the same list on all of them, the most frequent first.
-fn reports(
-    communicator: &impl Communicator,
-    code: OperationCode,
-    report: &Report<'_>,
-) -> Vec<Reporters> {
+/// The ranks by their code, the same list on all of them, the most frequent first. Their reports are empty.
+fn gather(communicator: &impl Communicator, halves: [u64; 2]) -> Vec<Reporters> {
     let ranks = usize::try_from(communicator.size()).unwrap_or(0);
     let mut codes = vec![0u64; ranks * 2];
-    communicator.all_gather_into(&code.halves(), &mut codes[..]);
+    communicator.all_gather_into(&halves, &mut codes[..]);
     let (codes, _) = codes.as_chunks::<2>();
     let mut groups: Vec<Reporters> = Vec::new();
     for (rank, halves) in (0..).zip(codes) {
@@ -131,12 +137,6 @@ fn reports(
     }
     // Stable, so the lowest rank decides between groups of one size.
     groups.sort_by_key(|group| std::cmp::Reverse(group.ranks.as_slice().len()));
-    groups.truncate(MAX_REPORTS);
-    for group in &mut groups {
-        if let Some(speaker) = group.ranks.as_slice().first() {
-            group.report = hear(communicator, *speaker, report);
-        }
-    }
     groups
 }
 
@@ -185,9 +185,6 @@ fn error_of(groups: &[Reporters]) -> Error {
     };
     if let Some((ranks, message)) = texts("failed").next() {
         return Error::Value { ranks, message };
-    }
-    if let Some((ranks, _)) = texts("left").next() {
-        return Error::Left(ranks);
     }
     let mut calls = texts("call");
     if let (Some((most, usual)), Some((others, unusual))) = (calls.next(), calls.next()) {

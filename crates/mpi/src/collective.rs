@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Fingerprint, Flattener, TreeDef};
 
-use crate::agreement::{OperationCode, Report, agree};
+use crate::agreement::{Report, agree};
 use crate::error::{Error, Result};
 use crate::leaves::{Float, LeafSubset, Leaves, Operation, Reduction, SendBuffers, exchange};
 use crate::ranks::Ranks;
@@ -124,7 +124,7 @@ impl Collective {
             Err(message) => return Err(refuse(&communicator, 0, message)),
         };
         let report = Report::Handshake(&signature);
-        agree(&communicator, OperationCode::of_fingerprint(fingerprint.to_bits()), &report)?;
+        agree(&communicator, fingerprint.to_bits(), &report)?;
         let ranks = usize::try_from(communicator.size()).unwrap_or(1);
         Ok(Collective {
             communicator: Ok(communicator),
@@ -266,7 +266,7 @@ impl Collective {
             leaves => Err(format!("expected {leaves} numbers, found {}", flat.len())),
         };
         let operation = Operation::Reduce(reduction);
-        self.agree(
+        self.agree_to(
             &Call { operation, of: CallTarget::Flat(L::NAME), longest: self.max_message },
             ready,
         )?;
@@ -294,10 +294,9 @@ impl Collective {
     /// ```
     #[must_use = "it is the error of this rank, too"]
     pub fn refuse(&mut self, message: impl Into<String>) -> Error {
-        match &self.communicator {
-            Ok(communicator) => refuse(communicator, self.fingerprint.to_bits(), message.into()),
-            Err(ranks) => Error::Left(ranks.clone()),
-        }
+        let message = message.into();
+        let agreed = self.agree(&Report::Failed(&message));
+        agreed.err().unwrap_or_else(|| unheard(message))
     }
 
     fn typed<T: Serialize + DeserializeOwned>(
@@ -308,7 +307,7 @@ impl Collective {
     ) -> Result<()> {
         let ready = self.prepare(operation, pattern, value);
         let of = pattern.map_or(CallTarget::All, CallTarget::Pattern);
-        self.agree(&Call { operation, of, longest: self.max_message }, ready)?;
+        self.agree_to(&Call { operation, of, longest: self.max_message }, ready)?;
         let start = Instant::now();
         let part = pattern.and_then(|pattern| self.parts.get(pattern)).unwrap_or(&self.whole);
         let mut done = Ok(());
@@ -350,20 +349,20 @@ impl Collective {
     }
 
     /// Checks that all ranks are about to do the same, and are able to.
-    fn agree(&mut self, call: &Call<'_>, ready: Result<(), String>) -> Result<()> {
+    fn agree_to(&mut self, call: &Call<'_>, ready: Result<(), String>) -> Result<()> {
+        match ready {
+            Ok(()) => self.agree(&Report::Call(call)),
+            Err(message) => Err(self.refuse(message)),
+        }
+    }
+
+    fn agree(&mut self, report: &Report<'_>) -> Result<()> {
         let start = Instant::now();
         let communicator = match &self.communicator {
             Ok(communicator) => communicator,
             Err(ranks) => return Err(Error::Left(ranks.clone())),
         };
-        let fingerprint = self.fingerprint.to_bits();
-        let agreed = match ready {
-            Err(message) => Err(refuse(communicator, fingerprint, message)),
-            Ok(()) => {
-                let report = Report::Call(call);
-                agree(communicator, OperationCode::of(fingerprint, &report), &report)
-            }
-        };
+        let agreed = agree(communicator, self.fingerprint.to_bits(), report);
         if let Err(Error::Left(ranks)) = &agreed {
             self.communicator = Err(ranks.clone());
         }
@@ -378,10 +377,14 @@ pub(crate) fn refuse(
     fingerprint: u128,
     message: String,
 ) -> Error {
-    let report = Report::Failed(&message);
-    let agreed = agree(communicator, OperationCode::of(fingerprint, &report), &report);
-    // No rank agrees to a failure.
-    agreed.err().unwrap_or(Error::Value { ranks: vec![communicator.rank()].into(), message })
+    let agreed = agree(communicator, fingerprint, &Report::Failed(&message));
+    agreed.err().unwrap_or_else(|| unheard(message))
+}
+
+/// No rank agrees to a failure.
+fn unheard(message: String) -> Error {
+    debug_assert!(false, "ranks agreed to a failure: {message}");
+    Error::Value { ranks: Ranks::default(), message }
 }
 
 pub(crate) fn expect_rank(communicator: &impl Communicator, rank: Rank) -> Result<(), String> {
@@ -399,9 +402,8 @@ impl Drop for Collective {
                 // It is gone already; freeing it would be an error.
                 return std::mem::forget(communicator);
             }
-            let code = OperationCode::of(self.fingerprint.to_bits(), &Report::Left);
             // The others return the error.
-            let _ = agree(&communicator, code, &Report::Left);
+            let _ = agree(&communicator, self.fingerprint.to_bits(), &Report::Left);
         }
     }
 }

@@ -237,7 +237,8 @@ impl Leaves {
                     .flat_map(|(kind, leaves)| leaves.map(move |leaf| (kind, leaf)));
                 let differs = kinds.find_map(|(kind, leaf)| {
                     let found = leaves.get(leaf)?.kind();
-                    (found != kind).then_some((kind, found, leaf))
+                    let fits = found == kind || (kind, found) == (LeafKind::F64, LeafKind::F32);
+                    (!fits).then_some((kind, found, leaf))
                 });
                 match differs {
                     None => Ok(()),
@@ -276,7 +277,11 @@ impl Leaves {
                 pack(leaves, &part.f32, packed_f32, single);
                 exchange(communicator, packed_f32, operation, longest, sent);
                 unpack(leaves, &part.f32, packed_f32, Leaf::from);
-                let double = |leaf: &Leaf| if let Leaf::F64(number) = leaf { *number } else { 0.0 };
+                let double = |leaf: &Leaf| match leaf {
+                    Leaf::F64(number) => *number,
+                    Leaf::F32(number) => f64::from(*number),
+                    _ => 0.0,
+                };
                 pack(leaves, &part.f64, packed_f64, double);
                 exchange(communicator, packed_f64, operation, longest, sent);
                 unpack(leaves, &part.f64, packed_f64, Leaf::from);

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use treedef::__private::OrBug;
 use treedef::{Leaf, Tree};
 
-use crate::agreement::{OperationCode, Report, agree};
+use crate::agreement::{Report, agree};
 use crate::collective::{expect_rank, refuse};
 use crate::error::Result;
 
@@ -189,8 +189,7 @@ fn begin<R>(communicator: &impl Communicator, call: &str, ready: Result<R, Strin
     match ready {
         Err(message) => Err(refuse(communicator, 0, message)),
         Ok(ready) => {
-            let report = Report::Call(&call);
-            agree(communicator, OperationCode::of(0, &report), &report)?;
+            agree(communicator, 0, &Report::Call(&call))?;
             Ok(ready)
         }
     }

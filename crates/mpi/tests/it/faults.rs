@@ -62,6 +62,37 @@ on_ranks! {
         assert_eq!(value.head.0, 6.0 * model(0).head.0);
     }
 
+    /// It has taken part for the last time, so nobody may wait for it in a later call.
+    fn a_rank_that_leaves_while_others_refuse(world: 3) {
+        for refusing in [1, 2] {
+            let mut collective = Collective::new(world, &model(0)).unwrap();
+            let mut value = model(world.rank());
+            if world.rank() == 0 {
+                continue;
+            }
+            if world.rank() <= refusing {
+                value.layers.pop();
+            }
+            let left = "rank 0 left the collective: look there for the first error";
+            let error = match (world.rank(), refusing) {
+                (2, 2) => collective.refuse("there is no value"),
+                _ => collective.all_reduce_sum(&mut value).unwrap_err(),
+            };
+            assert_eq!(error.to_string(), left);
+            assert_eq!(collective.all_reduce_sum(&mut value).unwrap_err().to_string(), left);
+            assert_eq!(collective.refuse("there is no value").to_string(), left);
+        }
+    }
+
+    /// There are more reports than ranks exchange.
+    fn a_rank_that_leaves_while_many_refuse(world: 10) {
+        let mut collective = Collective::new(world, &model(0)).unwrap();
+        if world.rank() < 9 {
+            let error = collective.refuse(format!("number {}", world.rank())).to_string();
+            assert_eq!(error, "rank 9 left the collective: look there for the first error");
+        }
+    }
+
     fn another_static(world: 4) {
         let mut example = model(0);
         if world.rank() == 0 {

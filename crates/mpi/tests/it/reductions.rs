@@ -125,6 +125,26 @@ on_ranks! {
         }
     }
 
+    /// An `f32` fits where the handshake had an `f64`, beside integers, too.
+    fn a_narrower_float(world: 2) {
+        let mut floats = Collective::new(world, &(0.0f64, 0.0f64)).unwrap();
+        let mut both = Collective::new(world, &(0.0f64, 0u32)).unwrap();
+        let (mut single, mut beside) = ((0.1f32, 0.1f64), (0.1f32, 1u32));
+        floats.all_reduce_sum(&mut single).unwrap();
+        assert_eq!(single, (0.2, 0.2));
+        both.all_reduce_sum(&mut beside).unwrap();
+        assert_eq!(beside, (0.2, 2));
+        // Ranks may differ in it: the sum has all bits where there is room for them.
+        let mut double = (0.1f64, 1u32);
+        if world.rank() == 0 {
+            both.all_reduce_sum(&mut beside).unwrap();
+            assert_eq!(beside, (0.3, 3));
+        } else {
+            both.all_reduce_sum(&mut double).unwrap();
+            assert_eq!(double, (0.1 + f64::from(0.2f32), 3));
+        }
+    }
+
     fn a_sum_that_is_too_large_is_the_same_error_everywhere(world: 4) {
         let mut collective = Collective::new(world, &(0.5, vec![0u64; 3], 0i64, 0u8)).unwrap();
         let large = |place: usize| {
