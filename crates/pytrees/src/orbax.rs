@@ -245,7 +245,10 @@ impl OrbaxReader {
     fn rich(&mut self, node: &Json, depth: usize) -> Result<PyTree> {
         self.expect_depth(depth)?;
         let text = |name: &str| node.get(name).and_then(Json::as_str);
-        let entries = || node.get("entries").and_then(Json::as_list).unwrap_or_default();
+        let entries = || {
+            let entries = node.get("entries").and_then(Json::as_list);
+            entries.ok_or_else(|| self.fail("a tuple without `entries`"))
+        };
         match (node, text("category"), text("clazz")) {
             (Json::List(items), ..) => self.items(items, Key::Index, depth).map(PyTree::List),
             (_, Some("custom"), Some("ValueMetadataEntry")) => {
@@ -253,11 +256,11 @@ impl OrbaxReader {
                 Ok(self.leaf_or_empty(value.map_err(|what| self.fail(what))?))
             }
             (_, Some("custom"), Some("tuple")) => {
-                self.items(entries(), Key::Position, depth).map(PyTree::Tuple)
+                self.items(entries()?, Key::Position, depth).map(PyTree::Tuple)
             }
             (_, Some("namedtuple"), Some(class)) => {
                 let mut fields = Vec::new();
-                for entry in entries() {
+                for entry in entries()? {
                     let key = entry.get("key").and_then(Json::as_str);
                     let (Some(key), Some(value)) = (key, entry.get("value")) else {
                         return Err(self.fail("a field without a name or a value"));

@@ -136,9 +136,7 @@ fn write_json_str(out: &mut String, text: &str) {
 /// ```
 pub fn from_treespec(text: &str) -> Result<Raised> {
     let json = Json::parse(text)?;
-    let (Some(protocol), Some(spec)) =
-        (json.as_list().and_then(|list| list.first()), json.as_list().and_then(|list| list.get(1)))
-    else {
+    let Some([protocol, spec]) = json.as_list() else {
         return Err(malformed(0, "no list of a protocol and a treespec"));
     };
     if *protocol != Json::Int(1) {

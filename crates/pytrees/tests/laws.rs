@@ -437,6 +437,56 @@ fn keys_that_are_not_read_are_told() {
     }
 }
 
+/// What is after the treespec would be lost.
+#[test]
+fn a_treespec_is_all_of_its_text() {
+    let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
+    assert_eq!(torch::from_treespec(&format!("[1, {leaf}]")).unwrap().treedef, def("*"));
+    for text in [format!("[1, {leaf}, {leaf}]"), format!("[1, {leaf}, null]"), "[1]".to_owned()] {
+        refused(torch::from_treespec(&text), "no list of a protocol and a treespec at byte 0");
+    }
+}
+
+/// A number of 64 bits has at most one in its tenth byte.
+#[test]
+fn numbers_of_a_proto_have_64_bits() {
+    let proto = |last: u8| {
+        let arity = [&[0x08][..], &[0x80; 9], &[last]].concat();
+        let node = [&arity[..], b"\x10\x01"].concat();
+        jax::from_proto(&[&[0x0a, node.len() as u8][..], &node].concat())
+    };
+    assert_eq!(proto(0).unwrap().treedef, def("*"));
+    refused(proto(1), "a node of 9223372036854775808 children, where 0 came before it at byte 0");
+    for last in [2, 3, 0x7e] {
+        refused(proto(last), "a number of more than 64 bits at byte 3");
+    }
+    refused(proto(0x80), "a number of more than 64 bits at byte 3");
+}
+
+/// The keys of an `OrderedDict` are JSON in a flatbuffer. JAX writes only strings.
+#[test]
+fn the_keys_of_an_ordered_dict_are_strings() {
+    let flatbuffer = |keys: &str| {
+        let mut bytes = vec![];
+        let name = "collections.OrderedDict";
+        bytes.extend(20u32.to_le_bytes()); // the root
+        bytes.extend([14u16, 20, 4, 0, 0, 8, 12, 0].map(u16::to_le_bytes).concat()); // its vtable
+        bytes.extend(16i32.to_le_bytes());
+        bytes.extend([5, 0, 0, 0]);
+        bytes.extend(8u32.to_le_bytes());
+        bytes.extend((8 + name.len() as u32).to_le_bytes());
+        for text in [name, keys] {
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        jax::from_flatbuffer(&bytes)
+    };
+    let empty = flatbuffer("[]").unwrap();
+    assert_eq!(empty.treedef, def("{}"));
+    assert_eq!(empty.classes[0].1, "collections.OrderedDict");
+    refused(flatbuffer("[1]"), "the keys of an OrderedDict are not a list of strings at byte 20");
+}
+
 /// Two interned strings may be the same, though JAX writes none twice.
 #[test]
 fn a_key_may_not_stand_twice_under_two_numbers() {
@@ -551,5 +601,18 @@ fn metadata_of_orbax_that_is_wrong_is_told() {
     for (value, expected) in rows {
         let file = orbax_file(&[(&["a", "x"], value)]);
         refused(orbax::metadata(&file), &format!("`a.x`: {expected}"));
+    }
+    let rich = |node: &str| {
+        serde_json::json!({ "value_metadata_tree": format!(r#"{{"a": {node}}}"#) }).to_string()
+    };
+    let tuple = r#"{"category": "custom", "clazz": "tuple", "entries": []}"#;
+    let metadata = orbax::metadata(&rich(tuple)).unwrap();
+    assert_eq!(metadata.tree.treedef().to_string(), r#"{"a": (,)}"#);
+    for node in [
+        r#"{"category": "custom", "clazz": "tuple"}"#,
+        r#"{"category": "custom", "clazz": "tuple", "entries": {}}"#,
+        r#"{"category": "namedtuple", "clazz": "P", "entires": []}"#,
+    ] {
+        refused(orbax::metadata(&rich(node)), r#"a tuple without `entries` at `["a"]`"#);
     }
 }

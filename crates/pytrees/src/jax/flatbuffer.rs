@@ -12,6 +12,8 @@
 //! ```
 
 use std::collections::HashSet;
+use std::iter::StepBy;
+use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::py_key::{MAX_DEPTH, NameBytes, PyKey};
@@ -184,16 +186,18 @@ impl<'b> FlatbufferReader<'b> {
         }
     }
 
-    /// The positions of the elements of a vector of offsets.
-    fn vector(&self, table: usize, index: usize) -> Result<Vec<usize>> {
-        let Some(field) = self.field(table, index)? else { return Ok(Vec::new()) };
+    /// The positions of the elements of a vector of offsets. They are not collected: many vectors may be in one
+    /// place, and each may be as long as the buffer.
+    fn vector(&self, table: usize, index: usize) -> Result<StepBy<Range<usize>>> {
+        let Some(field) = self.field(table, index)? else { return Ok((0..0).step_by(4)) };
         let vector = self.target(field)?;
         let count = self.u32(vector)?;
-        let end = count.checked_mul(4).and_then(|size| size.checked_add(vector + 4));
-        if end.is_none_or(|end| end > self.bytes.len()) {
-            return Err(malformed(vector, format!("a vector of {count} beyond the end")));
+        let first = vector + 4; // `u32` found them
+        let end = count.checked_mul(4).and_then(|size| size.checked_add(first));
+        match end.filter(|end| *end <= self.bytes.len()) {
+            Some(end) => Ok((first..end).step_by(4)),
+            None => Err(malformed(vector, format!("a vector of {count} beyond the end"))),
         }
-        Ok((0..count).map(|index| vector + 4 + 4 * index).collect())
     }
 
     fn text(&mut self, at: usize) -> Result<&'b str> {
@@ -242,7 +246,7 @@ impl<'b> FlatbufferReader<'b> {
                     let what = format!("{} names for {} children", names.len(), children.len());
                     return Err(malformed(table, what));
                 }
-                let names = names.into_iter().map(|slot| self.text(slot).map(str::to_owned));
+                let names = names.map(|slot| self.text(slot).map(str::to_owned));
                 PyTree::Dict(sorted_entries(table, names.collect::<Result<_>>()?, children)?)
             }
             CUSTOM => self.custom(table, children)?,
@@ -261,8 +265,10 @@ impl<'b> FlatbufferReader<'b> {
                 let field = self.field(table, 4)?;
                 let field = field.ok_or_else(|| malformed(table, "an OrderedDict without keys"))?;
                 let names = self.text(field)?;
-                let names: Vec<String> = serde_json::from_str(names)
-                    .map_err(|_| malformed(table, "the keys of an OrderedDict are not a list"))?;
+                let names: Vec<String> = serde_json::from_str(names).map_err(|_| {
+                    // JAX writes no others.
+                    malformed(table, "the keys of an OrderedDict are not a list of strings")
+                })?;
                 PyTree::Dict(entries(table, names, children)?)
             }
             _ => PyTree::Tuple(children),

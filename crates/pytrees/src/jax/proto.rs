@@ -124,7 +124,12 @@ impl<'b> ProtoMessage<'b> {
                 return Err(malformed(start, "a number that does not end"));
             };
             self.at += 1;
-            value |= u64::from(byte & 0x7f) << shift;
+            let bits = u64::from(byte & 0x7f);
+            value |= bits << shift;
+            // Of the tenth byte, one bit is left.
+            if bits << shift >> shift != bits {
+                break;
+            }
             if byte & 0x80 == 0 {
                 return Ok(value);
             }
