@@ -87,6 +87,12 @@ impl Error {
         self
     }
 
+    /// Puts a step before the path.
+    pub(crate) fn below(mut self, step: impl FnOnce() -> String) -> Self {
+        self.0.path = Some(step() + self.path());
+        self
+    }
+
     pub(crate) fn has_path(&self) -> bool {
         self.0.path.is_some()
     }

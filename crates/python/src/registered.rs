@@ -32,6 +32,12 @@ pub(crate) fn one_level<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Regist
     }))
 }
 
+/// Whether JAX takes a tuple of a subclass apart as its registry says, and not as a named tuple or a leaf.
+pub(crate) fn is_registered_tuple(object: &Bound<'_, PyAny>) -> Result<bool> {
+    let py = object.py();
+    Ok(code(py)?.call_method1(intern!(py, "is_registered_tuple"), (object,))?.is_truthy()?)
+}
+
 /// The code in Python.
 pub(crate) fn code(py: Python<'_>) -> Result<&Bound<'_, PyAny>> {
     static MODULE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -59,6 +65,19 @@ def one_level(tree):
     if len(names) == len(children):
         return names, None, children, treedef
     return None, tuple(util.keystr(path) for path, _ in below), children, treedef
+
+def is_registered_tuple(tree):
+    util = sys.modules.get("jax.tree_util")
+    if util is None:
+        return False
+    treedef = util.tree_structure(tree, lambda child: child is not tree)
+    if treedef.node_data() is None:
+        return False
+    try:
+        # Only the text tells the two apart: the class of a named tuple is not in the place of a name there.
+        return not str(treedef).startswith(f"PyTreeDef(CustomNode(namedtuple[{type(tree).__name__}], [")
+    except Exception:
+        return True  # the text of its static fields
 
 def is_node(tree):
     """Whether the class of an object is registered, faster than taking it apart."""

@@ -104,6 +104,17 @@ def test_torch():
     for argument, expected in zip(arguments, (both[0].stiffness, both[0].hardening, both[1])):
         close(argument.grad.numpy(), expected)
 
+    # A parameter is read without its gradient, and the result is a parameter, too. What is computed would lose it.
+    parameter = torch.nn.Parameter(torch.tensor(position))
+    by_position = engine.energy_grad({"stiffness": 4.0, "hardening": 0.5}, parameter)[1]
+    assert type(by_position) is torch.nn.Parameter
+    try:
+        engine.energy({"stiffness": 4.0, "hardening": 0.5}, parameter * 2)
+    except TypeError as error:
+        assert ".detach()" in str(error), error
+    else:
+        raise AssertionError("a gradient was lost")
+
 
 def test_flat():
     """A pytree of any structure, and its treedef as a key."""

@@ -20,7 +20,7 @@ pub(crate) enum ClassKind {
 }
 
 impl ClassKind {
-    /// The form of a class that is a node.
+    /// The form of a class that is a node, if JAX does not know it otherwise.
     pub(crate) fn of(class: &Bound<'_, PyType>) -> Result<Self> {
         static ORDERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         static DEFAULT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -108,6 +108,18 @@ impl Class {
             }
         }
         Ok(dict)
+    }
+}
+
+impl Class {
+    /// Of its parts, from `pickle`.
+    pub(crate) fn of_parts((class, keys, data): Parts<'_>) -> Result<Self> {
+        let form = match ClassKind::of(&class)? {
+            // Only a class that JAX knows has a treedef.
+            ClassKind::NamedTuple if !data.is_none(class.py()) => ClassKind::Registered,
+            form => form,
+        };
+        Ok(Class { form, class: class.unbind(), keys, data })
     }
 }
 

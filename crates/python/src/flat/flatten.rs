@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::flat::class::{Class, ClassKind};
 use crate::flat::rules::Rules;
 use crate::read::context::{ObjectPath, PathStep, ReadContext};
-use crate::registered::{RegisteredNode, one_level};
+use crate::registered::{RegisteredNode, is_registered_tuple, one_level};
 
 /// Walks a pytree, and passes each leaf to a function.
 pub(crate) struct LeafWalk<'a, 'py, F> {
@@ -85,6 +85,10 @@ where
         }
         let form = match (ClassKind::of(&class)?, self.rules) {
             (ClassKind::Deque, Rules::Jax) | (ClassKind::Registered, Rules::Torch) => None,
+            // JAX looks into its registry first.
+            (ClassKind::NamedTuple, Rules::Jax) if is_registered_tuple(object)? => {
+                Some(ClassKind::Registered)
+            }
             (ClassKind::NamedTuple, _) if !class.hasattr(intern!(class.py(), "_fields"))? => None,
             (ClassKind::Registered, Rules::Jax) => {
                 one_level(object)?.map(|_| ClassKind::Registered)

@@ -123,7 +123,7 @@ fn read<T: Number + DeserializeOwned>(
 
 /// Says why an object with fields is a leaf.
 fn explain(error: Error, leaf: ObjectDeserializer<'_, '_>) -> Error {
-    match ObjectEntries::of(leaf.object) {
+    match ObjectEntries::of(leaf.object, leaf.at, leaf.context) {
         Ok(Some(_)) => error.and(
             ", which is a leaf (`jax.tree_util.register_dataclass` and the like make a class a node)",
         ),

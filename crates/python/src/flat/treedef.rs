@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple, PyType};
 use treedef::{Limits, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::flat::class::{Class, ClassKind, Parts};
+use crate::flat::class::{Class, Parts};
 use crate::flat::flatten::LeafWalk;
 use crate::flat::rules::Rules;
 use crate::flat::unflatten::{KeystrPaths, Unflattener, check, damaged};
@@ -246,10 +246,7 @@ impl PyTreeDef {
         rules: &str,
     ) -> PyResult<Self> {
         let treedef = TreeDef::from_bytes(bytes).map_err(Error::from)?;
-        let classes = classes.into_iter().map(|(class, keys, data)| {
-            Ok(Class { form: ClassKind::of(&class)?, class: class.unbind(), keys, data })
-        });
-        let classes: Vec<Class> = classes.collect::<Result<_>>()?;
+        let classes = classes.into_iter().map(Class::of_parts).collect::<Result<Vec<_>>>()?;
         let mut left = classes.iter();
         check(treedef.root(), &mut left, class.py())?;
         if left.next().is_some() {

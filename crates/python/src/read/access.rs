@@ -88,7 +88,8 @@ pub(crate) struct FieldAccess<'a, 'py> {
     /// The key of one more entry, which is a mark.
     mark: Option<&'static str>,
     next: usize,
-    key: Option<Bound<'py, PyAny>>,
+    /// The entry whose key was read last.
+    entry: Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
 }
 
 impl<'a, 'py> FieldAccess<'a, 'py> {
@@ -98,7 +99,7 @@ impl<'a, 'py> FieldAccess<'a, 'py> {
         of_struct: bool,
     ) -> Result<Self> {
         place.context.enter(place.at, entries.len())?;
-        Ok(FieldAccess { place, entries, of_struct, mark: None, next: 0, key: None })
+        Ok(FieldAccess { place, entries, of_struct, mark: None, next: 0, entry: None })
     }
 
     pub(crate) fn with_mark(self, mark: Option<&'static str>) -> Self {
@@ -120,39 +121,38 @@ impl<'de> MapAccess<'de> for &mut FieldAccess<'_, '_> {
     type Error = Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        if self.next == self.entries.len() {
-            return self
-                .mark
-                .take()
-                .map(|key| seed.deserialize(StrDeserializer::new(key)))
-                .transpose();
-        }
         let ObjectDeserializer { at, context, .. } = self.place;
-        let key = self.entries.key(self.next, context.py)?;
-        self.next += 1;
-        let value = match key.cast::<PyString>() {
-            Ok(_) => seed.deserialize(KeyDeserializer(&key)),
-            // It is not a field. As a number, serde would read it as the position of one.
-            Err(_) if self.of_struct => seed.deserialize(StrDeserializer::new(&describe(&key))),
-            Err(_) => {
-                let at = at.child(PathStep::Key(&key));
-                let value = seed.deserialize(ObjectDeserializer { object: &key, at: &at, context });
-                value.map_err(|error| error.at(|| at.path()))
-            }
-        };
-        self.key = Some(key);
-        value.map(Some)
+        while self.next < self.entries.len() {
+            let key = self.entries.key(self.next, context.py)?;
+            let found = self.entries.value(self.next, &key);
+            self.next += 1;
+            let found =
+                found.map_err(|error| error.at(|| at.child(self.entries.step(&key)).path()));
+            let Some(found) = found? else { continue };
+            let value = match key.cast::<PyString>() {
+                Ok(_) => seed.deserialize(KeyDeserializer(&key)),
+                // It is not a field. As a number, serde would read it as the position of one.
+                Err(_) if self.of_struct => seed.deserialize(StrDeserializer::new(&describe(&key))),
+                Err(_) => {
+                    let at = at.child(PathStep::Key(&key));
+                    let value =
+                        seed.deserialize(ObjectDeserializer { object: &key, at: &at, context });
+                    value.map_err(|error| error.at(|| at.path()))
+                }
+            };
+            self.entry = Some((key, found));
+            return value.map(Some);
+        }
+        self.mark.take().map(|key| seed.deserialize(StrDeserializer::new(key))).transpose()
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
-        let Some(key) = self.key.take() else {
+        let Some((key, object)) = self.entry.take() else {
             return seed.deserialize(BytesDeserializer::new(MARK));
         };
         let ObjectDeserializer { at, context, .. } = self.place;
         let at = at.child(self.entries.step(&key));
-        let value = self.entries.value(self.next - 1, &key); // a key came before it
-        let object = &value.map_err(|error| error.at(|| at.path()))?;
-        let value = seed.deserialize(ObjectDeserializer { object, at: &at, context });
+        let value = seed.deserialize(ObjectDeserializer { object: &object, at: &at, context });
         value.map_err(|error| error.at(|| at.path()))
     }
 

@@ -9,10 +9,10 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::names::{self, describe_array, dtype_name, type_name};
+use crate::read::names::{describe_array, dtype_name, type_name};
 use crate::read::object::{is_scalar, is_sequence};
 
 /// Defines the borrow of an array, and its numbers: one variant for each type that numpy and Rust
@@ -160,6 +160,11 @@ impl<'py> BorrowedArray<'py> {
             return Ok(None);
         }
         let (kind, conversion) = plan(&dtype).ok_or_else(|| unsupported(source))?;
+        if is_masked(source)? {
+            let help = "(`.filled(…)` has a number in each place)";
+            let found = format!("{} with a mask {help}", describe_array(source));
+            return Err(Error::expected("numbers", found));
+        }
         let shape = conversion.shape(source);
         let mut array = source.as_any().clone();
         let is_native = dtype.is_native_byteorder() != Some(false);
@@ -198,6 +203,16 @@ impl<'py> BorrowedArray<'py> {
     pub(crate) fn numbers(&self) -> Result<Numbers<'_>> {
         self.borrow.numbers()
     }
+}
+
+/// Whether it is a masked array of numpy in which numbers are masked: they are there, but mean nothing.
+pub(crate) fn is_masked(array: &Bound<'_, PyUntypedArray>) -> Result<bool> {
+    static MASKED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if array.is_exact_instance_of::<PyUntypedArray>() {
+        return Ok(false);
+    }
+    // Whether any is, as numpy says itself.
+    Ok(MASKED.import(array.py(), "numpy.ma", "is_masked")?.call1((array,))?.is_truthy()?)
 }
 
 /// The shape of the numbers of an array, as [`Array`] has it.
@@ -297,10 +312,9 @@ pub(crate) fn as_array<'py>(
     let class = object.get_type();
     let has = |name| class.hasattr(name);
     if gives_array(object, &class)? {
-        static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let given = match torch_bits(object, &class)? {
-            Some(bits) => bits,
-            None => ASARRAY.import(py, "numpy", "asarray")?.call1((object,))?,
+        let given = match tensor_of_torch(object)? {
+            Some(tensor) => tensor,
+            None => asarray(object)?,
         };
         return expect_array(object, given).map(Some);
     }
@@ -356,26 +370,40 @@ fn expect_array<'py>(
     Ok(array)
 }
 
-/// The bits of a tensor of torch whose type numpy lacks, with the type that `ml_dtypes` has.
-fn torch_bits<'py>(
-    object: &Bound<'py, PyAny>,
-    class: &Bound<'py, PyType>,
-) -> Result<Option<Bound<'py, PyAny>>> {
+fn asarray<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    Ok(ASARRAY.import(object.py(), "numpy", "asarray")?.call1((object,))?)
+}
+
+/// A tensor of torch as an array: parameters without their gradient, and numbers whose type numpy lacks in the type
+/// that `ml_dtypes` has.
+fn tensor_of_torch<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyAny>>> {
+    static MODULES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = object.py();
-    // A class may have no module.
-    let module = class.getattr_opt(intern!(py, "__module__"))?;
-    if !module.is_some_and(|module| names::text(&module).starts_with("torch")) {
+    let modules = MODULES.import(py, "sys", "modules")?.cast::<PyDict>().map_err(PyErr::from)?;
+    let Some(torch) = modules.get_item(intern!(py, "torch"))? else { return Ok(None) };
+    if !object.is_instance(&torch.getattr(intern!(py, "Tensor"))?)? {
         return Ok(None);
     }
-    let dtype = object.getattr(intern!(py, "dtype"))?.str()?;
+    let truth = |name| object.getattr(name)?.is_truthy();
+    let tensor = match truth(intern!(py, "requires_grad"))? {
+        false => object.clone(),
+        true if truth(intern!(py, "is_leaf"))? => object.call_method0(intern!(py, "detach"))?,
+        true => {
+            let help = "(`.detach()` removes it)";
+            let found =
+                format!("{} with a gradient, which would be lost {help}", type_name(object));
+            return Err(Error::expected("numbers", found));
+        }
+    };
+    let dtype = tensor.getattr(intern!(py, "dtype"))?.str()?;
     let name = dtype.to_string_lossy().replace("torch.", "");
     let bits = match name.as_str() {
         "bfloat16" => "int16",
         name if name.starts_with("float8_") => "int8",
-        _ => return Ok(None),
+        _ => return asarray(&tensor).map(Some),
     };
-    let bits = py.import("torch")?.getattr(bits)?;
-    let array = object.call_method1("view", (bits,))?.call_method0("numpy")?;
+    let array = tensor.call_method1("view", (torch.getattr(bits)?,))?.call_method0("numpy")?;
     let dtype = py.import("ml_dtypes")?.getattr(name.as_str())?;
     Ok(Some(array.call_method1("view", (dtype,))?))
 }

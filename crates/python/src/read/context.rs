@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 use treedef::{__private as private, Limits};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -110,6 +110,20 @@ impl<'py> ReadContext<'py> {
         let deepest = private::deepest(limits);
         let (work, unused, buffered) = Default::default();
         ReadContext { py, convert, unused_keys, limits, deepest, work, unused, buffered }
+    }
+
+    /// The items of an iterable, which may have no end.
+    pub(crate) fn list(
+        &self,
+        iterable: &Bound<'py, PyAny>,
+        at: &ObjectPath<'_, 'py>,
+    ) -> Result<Bound<'py, PyList>> {
+        let list = PyList::empty(self.py);
+        for item in iterable.try_iter()? {
+            self.enter(at, 1)?;
+            list.append(item?)?;
+        }
+        Ok(list)
     }
 
     /// Counts an object with this number of elements.

@@ -6,9 +6,10 @@ use numpy::PyUntypedArray;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyComplex, PyComplexMethods, PyDict, PyFloat, PyInt, PyList,
+    PyString, PyTuple,
 };
-use serde::de::value::{SeqDeserializer, StrDeserializer, U16Deserializer};
+use serde::de::value::{StrDeserializer, U16Deserializer};
 use serde::de::{Deserializer, Visitor};
 use treedef::__private::ArrayFields;
 
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::mark::MARK;
 use crate::matrix::MatrixShape;
 use crate::read::access::{FieldAccess, ItemAccess, KeyDeserializer, ObjectVariant};
-use crate::read::array::{BorrowedArray, as_array};
+use crate::read::array::{BorrowedArray, Numbers, as_array};
 use crate::read::buffer::is_buffer;
 use crate::read::context::{ObjectDeserializer, Unused};
 use crate::read::names::describe;
@@ -72,8 +73,7 @@ impl<'py> ObjectDeserializer<'_, 'py> {
         read: impl FnOnce(ArraySlice<'_>) -> Result<R>,
     ) -> Result<R> {
         let (numbers, convert) = (array.numbers()?, self.context.convert);
-        let (marked, describe) = (false, &|| array.describe());
-        read(ArraySlice::new(&ArraySource { numbers, shape, convert, marked, describe }))
+        read(ArraySlice::new(&ArraySource::new(numbers, shape, convert, &|| array.describe())))
     }
 
     fn text<'de, V: Visitor<'de>>(self, expected: &str, visitor: V) -> Result<V::Value> {
@@ -108,25 +108,19 @@ impl<'py> ObjectDeserializer<'_, 'py> {
         } else if let Ok(tuple) = object.cast::<PyTuple>() {
             ItemAccess::tuple(self, tuple.clone())
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
-            let bytes = SeqDeserializer::new(bytes.as_bytes().iter().copied());
-            return visitor.visit_seq(bytes);
+            let (numbers, shape) = (Numbers::U8(bytes.as_bytes()), &[bytes.as_bytes().len()]);
+            let describe = &|| describe(object);
+            let source = ArraySource::new(numbers, shape, self.context.convert, describe);
+            return of_part(ArraySlice::new(&source), visitor);
         } else if let Some(array) = self.array()? {
             return self.as_part(&array, |part| of_part(part, visitor));
         } else if let Ok(array) = object.cast::<PyUntypedArray>() {
             let list = array.call_method0(intern!(object.py(), "tolist"))?.cast_into();
             ItemAccess::list(self, list.map_err(|_| self.expected("a sequence"))?)
         } else if let Ok(complex) = object.cast::<PyComplex>() {
-            use pyo3::types::PyComplexMethods;
-            let parts = [complex.real(), complex.imag()];
-            let parts = SeqDeserializer::new(parts.into_iter());
-            return visitor.visit_seq(parts);
+            ItemAccess::tuple(self, PyTuple::new(object.py(), [complex.real(), complex.imag()])?)
         } else if is_iterable(object)? {
-            let list = PyList::empty(object.py());
-            for item in object.try_iter()? {
-                self.context.enter(self.at, 1)?;
-                list.append(item?)?;
-            }
-            ItemAccess::list(self, list)
+            ItemAccess::list(self, self.context.list(object, self.at)?)
         } else {
             return Err(match length {
                 Some(length) => self.expected(&format!("a sequence of {length}")),
@@ -143,7 +137,7 @@ impl<'py> ObjectDeserializer<'_, 'py> {
         requested: &[&str],
         visitor: V,
     ) -> Result<V::Value> {
-        let entries = match ObjectEntries::of(self.object)? {
+        let entries = match ObjectEntries::of(self.object, self.at, self.context)? {
             Some(entries) => Some(entries.with_requested(requested, self.context.py)?),
             None => ObjectEntries::requested(self.object, requested)?,
         };
@@ -430,8 +424,8 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
             };
             let (numbers, convert) = (array.numbers()?, self.context.convert);
             let (shape, describe) = (array.shape.as_slice(), &|| array.describe());
-            return ArraySlice::new(&ArraySource { numbers, shape, convert, marked, describe })
-                .deserialize_any(visitor);
+            let source = ArraySource::new(numbers, shape, convert, describe);
+            return ArraySlice::new(&ArraySource { marked, ..source }).deserialize_any(visitor);
         }
         if let Some(name) = member_name(object)?
             && let Ok(name) = name.cast::<PyString>()
@@ -446,7 +440,7 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
             return self.integer(NumberRequest::AnyInteger, visitor);
         }
         if !object.is_instance_of::<PyList>()
-            && let Some(entries) = ObjectEntries::of(object)?
+            && let Some(entries) = ObjectEntries::of(object, self.at, self.context)?
         {
             let fields = FieldAccess::new(self, entries, false)?;
             return fields.with_mark(self.context.buffered.entry(buffered)).visit(visitor);

@@ -3,7 +3,7 @@
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object
@@ -51,6 +51,8 @@ pub(crate) fn describe(object: &Bound<'_, PyAny>) -> String {
         format!("list of {}", list.len())
     } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
         format!("tuple of {}", tuple.len())
+    } else if let Ok(bytes) = object.cast_exact::<PyBytes>() {
+        format!("bytes of {}", bytes.as_bytes().len())
     } else if let Ok(array) = object.cast::<PyUntypedArray>() {
         describe_array(array)
     } else {

@@ -53,7 +53,7 @@ impl NumberRequest {
 }
 
 /// Takes a float.
-struct FloatVisitor;
+pub(crate) struct FloatVisitor;
 
 impl Visitor<'_> for FloatVisitor {
     type Value = f64;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,7 +14,7 @@ use treedef::__private::broken;
 
 use crate::error::Result;
 use crate::read::class::{AttributeSource, ClassAttributes, has_attribute, is_cached};
-use crate::read::context::PathStep;
+use crate::read::context::{ObjectPath, PathStep, ReadContext};
 use crate::read::names::literal;
 
 /// Names and values. The keys of a dict are copied first, because reading a value may run code that
@@ -25,7 +26,11 @@ pub(crate) enum ObjectEntries<'py> {
 
 impl<'py> ObjectEntries<'py> {
     /// The entries of a mapping, a named tuple, or an object with attributes. `None` for all others.
-    pub(crate) fn of(object: &Bound<'py, PyAny>) -> Result<Option<Self>> {
+    pub(crate) fn of(
+        object: &Bound<'py, PyAny>,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
+    ) -> Result<Option<Self>> {
         let py = object.py();
         if let Ok(dict) = object.cast::<PyDict>() {
             return Ok(Some(ObjectEntries::Items { keys: dict.keys(), values: dict.values() }));
@@ -43,12 +48,10 @@ impl<'py> ObjectEntries<'py> {
             return Ok(None);
         }
         if is_mapping(object)? {
-            let keys = PyList::empty(py);
+            let keys = context.list(object, at)?;
             let values = PyList::empty(py);
-            for key in object.try_iter()? {
-                let key = key?;
-                values.append(object.get_item(&key)?)?;
-                keys.append(key)?;
+            for key in &keys {
+                values.append(object.get_item(key)?)?;
             }
             return Ok(Some(ObjectEntries::Items { keys, values }));
         }
@@ -153,24 +156,56 @@ impl<'py> ObjectEntries<'py> {
         }
     }
 
-    pub(crate) fn value(&self, index: usize, key: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    /// `None` for a listed attribute that is not set: the class sets it later, if at all.
+    pub(crate) fn value(
+        &self,
+        index: usize,
+        key: &Bound<'py, PyAny>,
+    ) -> Result<Option<Bound<'py, PyAny>>> {
         match self {
-            ObjectEntries::Items { values, .. } => Ok(values.get_item(index)?),
-            ObjectEntries::Attributes { object, .. } => match key.cast::<PyString>() {
-                Ok(name) => Ok(object.getattr(name)?),
-                Err(error) => Err(PyErr::from(error).into()),
-            },
+            ObjectEntries::Items { values, .. } => Ok(Some(values.get_item(index)?)),
+            ObjectEntries::Attributes { object, .. } => {
+                let name = key.cast::<PyString>().map_err(PyErr::from)?;
+                match object.getattr(name) {
+                    Ok(value) => Ok(Some(value)),
+                    Err(error) if error.is_instance_of::<PyAttributeError>(key.py()) => {
+                        if is_unset(&object.get_type(), name)? {
+                            Ok(None)
+                        } else {
+                            Err(error.into())
+                        }
+                    }
+                    Err(error) => Err(error.into()),
+                }
+            }
         }
     }
 
     /// The keys, for an error.
     pub(crate) fn found(&self, py: Python<'py>) -> String {
+        let is_set = |key: &Bound<'py, PyAny>| match (self, key.cast::<PyString>()) {
+            (ObjectEntries::Attributes { object, .. }, Ok(name)) => {
+                object.hasattr(name).unwrap_or(true)
+            }
+            _ => true,
+        };
         let keys = (0..self.len().min(MOST_KEYS)).filter_map(|index| self.key(index, py).ok());
-        let mut keys: Vec<String> = keys.map(|key| literal(&key)).collect();
+        let mut keys: Vec<String> = keys.filter(is_set).map(|key| literal(&key)).collect();
         if self.len() > MOST_KEYS {
             keys.push("…".to_owned());
         }
         if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") }
+    }
+}
+
+/// Whether an attribute that an object lacks has no code in its class that could have raised: at most a slot.
+fn is_unset(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> Result<bool> {
+    static SLOT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    match class.getattr_opt(name)? {
+        Some(value) => {
+            Ok(value.is_instance(SLOT.import(class.py(), "types", "MemberDescriptorType")?)?)
+        }
+        None => Ok(true),
     }
 }
 

@@ -9,6 +9,7 @@ use treedef::__private::{OrBug, broken, entry};
 use treedef::{Leaf, NodeKind, NodeRef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::read::names::{literal, text};
 use crate::read::nd_array::{MOVED, take_moved};
 use crate::write::numpy::to_numpy;
 
@@ -38,7 +39,12 @@ impl<'py> Builder<'py> {
             NodeKind::Map => {
                 let dict = PyDict::new(py);
                 for (key, child) in node.entry_keys().iter().zip(node.children()) {
-                    dict.set_item(self.value(key, true)?, self.object(child)?)?;
+                    let key = self.value(key, true)?;
+                    let object = self.below(child, || format!("[{}]", literal(&key)))?;
+                    dict.set_item(key, object)?;
+                }
+                if dict.len() != node.num_children() {
+                    return Err(self.equal_keys(node)?);
                 }
                 dict.into_any()
             }
@@ -49,16 +55,16 @@ impl<'py> Builder<'py> {
             NodeKind::UnitVariant => variant_name(py, node).into_any(),
             NodeKind::NewtypeVariant if node.name() == Some(MOVED) => self.take_moved()?,
             NodeKind::NewtypeVariant => {
-                let content = self.only_child(node)?;
+                let content = self.only_child(node);
                 self.variant(node, content)?
             }
             NodeKind::TupleVariant => {
-                let items: Vec<_> = self.children(node)?;
-                let content = PyTuple::new(py, items)?.into_any();
+                let items = self.children(node);
+                let content = items.and_then(|items| Ok(PyTuple::new(py, items)?.into_any()));
                 self.variant(node, content)?
             }
             NodeKind::StructVariant => {
-                let content = self.fields(node)?.into_any();
+                let content = self.fields(node).map(Bound::into_any);
                 self.variant(node, content)?
             }
             NodeKind::Static => {
@@ -70,7 +76,34 @@ impl<'py> Builder<'py> {
     }
 
     fn children(&mut self, node: NodeRef<'_>) -> Result<Vec<Bound<'py, PyAny>>> {
-        node.children().map(|child| self.object(child)).collect()
+        let children = node.children().enumerate();
+        children.map(|(index, child)| self.below(child, || format!("[{index}]"))).collect()
+    }
+
+    /// The object of a child, whose step in the object is before the path of an error.
+    fn below(
+        &mut self,
+        child: NodeRef<'_>,
+        step: impl FnOnce() -> String,
+    ) -> Result<Bound<'py, PyAny>> {
+        self.object(child).map_err(|error| error.below(step))
+    }
+
+    /// The error for a map or a struct that has more entries than the dict: its keys are equal in Python.
+    #[cold]
+    fn equal_keys(&self, node: NodeRef<'_>) -> Result<Error> {
+        let seen = PyDict::new(self.py);
+        let names = node.fields().iter().map(|name| Ok(PyString::new(self.py, name).into_any()));
+        let keys = node.entry_keys().iter().map(|key| self.value(key, true));
+        for key in keys.chain(names) {
+            let key = key?;
+            if seen.contains(&key)? {
+                let message = format_args!("two keys of the dict are {} to Python", key.repr()?);
+                return Ok(Error::new(ErrorKind::Value, message));
+            }
+            seen.set_item(key, ())?;
+        }
+        Err(broken("a dict lacks a key").into())
     }
 
     fn only_child(&mut self, node: NodeRef<'_>) -> Result<Bound<'py, PyAny>> {
@@ -79,15 +112,33 @@ impl<'py> Builder<'py> {
 
     fn fields(&mut self, node: NodeRef<'_>) -> Result<Bound<'py, PyDict>> {
         let dict = PyDict::new(self.py);
+        let namespaces = self.namespaces && node.kind() == NodeKind::Struct;
         for (name, child) in node.fields().iter().zip(node.children()) {
-            dict.set_item(PyString::intern(self.py, name), self.object(child)?)?;
+            let name = PyString::intern(self.py, name);
+            let step = || {
+                if namespaces {
+                    format!(".{}", text(&name))
+                } else {
+                    format!("[{}]", literal(&name))
+                }
+            };
+            let object = self.below(child, step)?;
+            dict.set_item(name, object)?;
+        }
+        if dict.len() != node.num_children() {
+            return Err(self.equal_keys(node)?);
         }
         Ok(dict)
     }
 
-    fn variant(&self, node: NodeRef<'_>, content: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
-        let dict = PyDict::new(self.py);
-        dict.set_item(variant_name(self.py, node), content)?;
+    fn variant(
+        &self,
+        node: NodeRef<'_>,
+        content: Result<Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let (dict, name) = (PyDict::new(self.py), variant_name(self.py, node));
+        let content = content.map_err(|error| error.below(|| format!("[{}]", literal(&name))));
+        dict.set_item(name, content?)?;
         Ok(dict.into_any())
     }
 

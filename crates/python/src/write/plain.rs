@@ -253,7 +253,7 @@ impl<'a, 'py> Serializer for PlainSerializer<'a, 'py> {
         // A struct with few fields may be an array.
         let names =
             if length <= MOST_ARRAY_FIELDS { Vec::with_capacity(length) } else { Vec::new() };
-        Ok(PlainFields { plain: self, dict: PyDict::new(self.walk.py), names, length })
+        Ok(PlainFields { plain: self, dict: PyDict::new(self.walk.py), names, length, count: 0 })
     }
 
     fn serialize_struct_variant(
@@ -276,6 +276,8 @@ pub(crate) struct PlainFields<'a, 'py> {
     dict: Bound<'py, PyDict>,
     names: Vec<&'static str>,
     length: usize,
+    /// The fields so far.
+    count: usize,
 }
 
 impl<'py> SerializeStruct for PlainFields<'_, 'py> {
@@ -292,11 +294,13 @@ impl<'py> SerializeStruct for PlainFields<'_, 'py> {
         }
         let object = self.plain.entry(value)?;
         let name = self.plain.walk.names.borrow_mut().name(object.py(), name);
+        self.count += 1; // at most the limit
         Ok(self.dict.set_item(name, object)?)
     }
 
     fn end(self) -> Object<'py> {
-        if ArrayFields::of(&self.names).is_some() {
+        // The library handles a duplicate name.
+        if ArrayFields::of(&self.names).is_some() || self.dict.len() != self.count {
             return Err(NotPlain::Here);
         }
         if self.plain.walk.options.namespaces {

@@ -96,7 +96,8 @@ impl Writer {
 ///
 /// # Errors
 ///
-/// Returns an error when the value does not serialize or exceeds the limits.
+/// Returns an error when the value does not serialize or exceeds the limits, or when two keys of a map are equal in
+/// Python, such as `1` and `true`.
 ///
 /// ```
 /// use pyo3::prelude::*;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 use ndarray::Array2;
 use pyo3::prelude::*;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize};
 use treedef::Limits;
-use treedef_python::{NdArray, Reader, Unused};
+use treedef_python::{NdArray, Reader, Unused, into_python, to_python, to_python_like};
 
 use crate::{eval, python, run};
 
@@ -130,5 +131,113 @@ fn of_limits() {
         assert!(Reader::new().read::<Nested>(&cyclic).is_err());
         let reader = Reader::new().limits(Limits { max_work: 1000, ..Limits::default() });
         assert_snapshot!(reader.read::<Nested>(&eval(names, "large")).unwrap_err().to_string().split(": ").nth(1).unwrap(), @"more than 1000 objects (`Reader::limits` with another `max_work` allows more)");
+        // Each says of itself that it has few.
+        run(
+            names,
+            "
+import itertools
+class EndlessMapping(collections.abc.Mapping):
+    def __getitem__(self, key): return key
+    def __iter__(self): return itertools.count()
+    def __len__(self): return 1
+class EndlessDeque(deque):
+    def __iter__(self): return itertools.count()
+class EndlessSequence(collections.abc.Sequence):
+    def __getitem__(self, key): return key
+    def __iter__(self): return itertools.count()
+    def __len__(self): return 1
+class EndlessSet(set):
+    def __iter__(self): return itertools.count()
+",
+        );
+        let many = "more than 1000 objects (`Reader::limits` with another `max_work` allows more)";
+        let read = reader.read::<BTreeMap<i64, i64>>(&eval(names, "EndlessMapping()"));
+        assert_eq!(read.unwrap_err().to_string(), many);
+        for object in ["EndlessDeque()", "EndlessSequence()", "EndlessSet()"] {
+            let read = reader.read::<Vec<i64>>(&eval(names, object));
+            assert_eq!(read.unwrap_err().to_string(), many, "{object}");
+        }
+    });
+}
+
+/// An example is bounded as an object that is read. Its elements are no part of the value.
+#[test]
+fn of_examples() {
+    python(|names| {
+        run(
+            names,
+            "
+import itertools
+class Endless(deque):
+    def __iter__(self): return iter([0.5]) if self.few else itertools.repeat(0.5)
+    few = False
+endless = Endless([0.5])
+large = range(10**10)
+",
+        );
+        let (endless, large) = (eval(names, "endless"), eval(names, "large"));
+        let many = "objects (`Reader::limits` with another `max_work` allows more)";
+        let error = to_python_like(names.py(), &[0.5], &endless).unwrap_err().to_string();
+        assert!(error.starts_with("more than ") && error.ends_with(many), "{error}");
+        let like = |value: &[i64]| to_python_like(names.py(), value, &large).unwrap().to_string();
+        assert_eq!(like(&[0, 1]), "range(0, 2)");
+        assert_eq!(like(&[3, 5, 7]), "range(3, 9, 2)");
+        let same = eval(names, "range(0, 3, 7)");
+        let like = to_python_like(names.py(), &[0], &same).unwrap();
+        assert!(like.is(&same), "{like}");
+    });
+}
+
+/// A dict would have one entry for both keys.
+#[test]
+fn of_equal_keys() {
+    #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(untagged)]
+    enum Key {
+        Int(i64),
+        Bool(bool),
+        Text(String),
+        Unit(()),
+        Empty([u8; 0]),
+    }
+
+    struct Twice;
+
+    impl Serialize for Twice {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([("a", 1), ("a", 2)])
+        }
+    }
+
+    struct TwoFields;
+
+    impl Serialize for TwoFields {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut fields = serializer.serialize_struct("TwoFields", 2)?;
+            fields.serialize_field("a", &1)?;
+            fields.serialize_field("a", &2)?;
+            fields.end()
+        }
+    }
+
+    python(|names| {
+        let write = |value: &dyn Fn(Python<'_>) -> treedef_python::Result<String>| {
+            value(names.py()).unwrap_or_else(|error| PyErr::from(error).to_string())
+        };
+        let equal = BTreeMap::from([(Key::Int(1), 1), (Key::Bool(true), 2)]);
+        let nested = BTreeMap::from([("x", vec![&equal])]);
+        let empty =
+            BTreeMap::from([(Key::Int(1), 1), (Key::Bool(false), 2), (Key::Text("1".into()), 3)]);
+        let units = BTreeMap::from([(Key::Unit(()), 1), (Key::Empty([]), 2)]);
+        assert_snapshot!(write(&|py| Ok(to_python(py, &empty)?.to_string())), @"{1: 1, False: 2, '1': 3}");
+        assert_snapshot!(write(&|py| Ok(to_python(py, &units)?.to_string())), @"{None: 1, (): 2}");
+        assert_snapshot!(write(&|py| Ok(to_python(py, &equal)?.to_string())), @"ValueError: two keys of the dict are True to Python");
+        assert_snapshot!(write(&|py| Ok(to_python(py, &nested)?.to_string())), @"ValueError: ['x'][0]: two keys of the dict are True to Python");
+        assert_snapshot!(write(&|py| Ok(into_python(py, &nested)?.to_string())), @"ValueError: ['x'][0]: two keys of the dict are True to Python");
+        assert_snapshot!(write(&|py| Ok(to_python(py, &Twice)?.to_string())), @"ValueError: two keys of the dict are 'a' to Python");
+        assert_snapshot!(write(&|py| Ok(to_python(py, &TwoFields)?.to_string())), @"ValueError: two keys of the dict are 'a' to Python");
+        let (five, mixed) = (eval(names, "{5}"), eval(names, "frozenset({5, 'a'})"));
+        assert_snapshot!(write(&|py| Ok(to_python_like(py, &[1, 1], &five)?.to_string())), @"ValueError: expected 2 elements that differ, for set as in the example, found 1");
+        assert_snapshot!(write(&|py| Ok(to_python_like(py, &("a", 1, true), &mixed)?.to_string())), @"ValueError: expected 3 elements that differ, for frozenset as in the example, found 2");
     });
 }

@@ -32,7 +32,7 @@ def check(tree):
     return 0
 def small(rng, depth=0):
     below = lambda: small(rng, depth + 1)
-    match rng.randrange(16) if depth < 2 else 0:
+    match rng.randrange(18) if depth < 2 else 0:
         case 0 | 1 | 2: return rng.choice([1.5, None])
         case 3: return [below() for _ in range(rng.randrange(3))]
         case 4: return tuple(below() for _ in range(rng.randrange(3)))
@@ -46,6 +46,8 @@ def small(rng, depth=0):
         case 12: return {key: below() for key in rng.sample([1, 2, 2**70], rng.randrange(3))}
         case 13: return {key: below() for key in rng.sample([(1,), (2,)], rng.randrange(3))}
         case 14: return {key: below() for key in rng.sample(['\\ud800', 'a', ''], rng.randrange(3))}
+        case 16: return rng.choice([Sub(below(), below()), Pair((below(), below())), Pair(), Bare((below(),))])
+        case 17: return Turn(below(), below(), rng.choice('rf'))
         case 15: return rng.choice([Data(1, 2), deque([1]), type('D', (dict,), {})(a=1), jax.tree_util.Partial(max, below())])
 ";
 
@@ -53,9 +55,15 @@ def small(rng, depth=0):
 const CLASSES: &str = "
 import sys
 Other = namedtuple('Point', ['x', 'y'])
+class Sub(Point): pass
+class Bare(tuple): pass
+class Pair(tuple): pass
+jax.tree_util.register_pytree_node(Pair, lambda pair: (tuple(pair), None), lambda _, children: Pair(children))
+class Turn(namedtuple('Turn', ['x', 'y', 'name'])): pass
+jax.tree_util.register_pytree_node(Turn, lambda t: ((t.y, t.x), t.name), lambda name, c: Turn(c[1], c[0], name))
 this = types.ModuleType(f'classes_{id(Point)}')
 sys.modules[this.__name__] = this
-for name in ['Point', 'Other', 'Data', 'Slots', 'Attrs', 'Module', 'Registered', 'Flax', 'Custom']:
+for name in ['Point', 'Other', 'Data', 'Slots', 'Attrs', 'Module', 'Registered', 'Flax', 'Custom', 'Sub', 'Bare', 'Pair', 'Turn']:
     setattr(this, name, globals()[name])
     globals()[name].__module__ = this.__name__
     globals()[name].__qualname__ = name
@@ -89,6 +97,36 @@ fn leaves_and_treedefs_are_those_of_jax() {
             }
         }
         assert!(pickled > 600, "{pickled}");
+    });
+}
+
+/// JAX looks into its registry before it asks whether a class is a named tuple.
+#[test]
+fn tuples_of_registered_classes() {
+    with_class(|names| {
+        let shown = |tree: &str| eval(names, &format!("TreeDef.flatten({tree})")).to_string();
+        assert_snapshot!(shown("Pair((1.0, 2.0))"), @"([1.0, 2.0], TreeDef(Pair(*, *)))");
+        assert_snapshot!(shown("Turn(1.0, 2.0, 'r')"), @"([2.0, 1.0], TreeDef(Turn(*, *)))");
+        assert_snapshot!(shown("Sub(1.0, 2.0)"), @"([1.0, 2.0], TreeDef(Sub { x: *, y: * }))");
+        assert_snapshot!(shown("Bare((1.0, 2.0))"), @"([(1.0, 2.0)], TreeDef(*))");
+        let paths = |tree: &str| eval(names, &format!("TreeDef.flatten({tree})[1].paths()"));
+        assert_snapshot!(paths("[Turn(1.0, 2.0, 'r'), Sub(1.0, 2.0)]"), @"['[0][<flat index 0>]', '[0][<flat index 1>]', '[1].x', '[1].y']");
+        let tree = eval(names, "[Turn(1.0, 2.0, 'r'), Pair((3.0,)), Sub(4.0, 5.0)]");
+        let (numbers, treedef) = flat_from_python::<f64>(&tree, Rules::Jax).unwrap();
+        assert_eq!(numbers, [2.0, 1.0, 3.0, 4.0, 5.0]);
+        let back = flat_to_python(names.py(), &numbers, &tree, Rules::Jax).unwrap();
+        eval(names, "same").call1((&tree, back)).unwrap();
+        let (torch, _) = PyTreeDef::flatten(&tree, Rules::Torch).unwrap();
+        assert_eq!(torch.len(), 6); // the fields of the named tuples, and the pair
+        assert_ne!(
+            treedef,
+            PyTreeDef::flatten(
+                &eval(names, "[Turn(1.0, 2.0, 'f'), Pair((3.0,)), Sub(4.0, 5.0)]"),
+                Rules::Jax
+            )
+            .unwrap()
+            .1
+        );
     });
 }
 

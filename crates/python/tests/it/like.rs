@@ -94,7 +94,7 @@ def every(rng, depth=0):
         case 2: return rng.choice([range(3), range(0), range(5, -1, -2), range(7, 8)])
         case 3: return rng.choice([bytearray(b'ab'), b'', bytearray(), memoryview(np.arange(3.0))])
         case 4: return array.array(rng.choice('bBhHiIlLfd'), numbers)
-        case 5: return np.ma.masked_array(np.arange(3.0), mask=[0, 1, 0], fill_value=7)
+        case 5: return np.ma.masked_array(np.arange(3.0), mask=[0, 0, 0], fill_value=7)
         case 6: return np.ma.masked_array(np.arange(3))
         case 7: return jnp.broadcast_to(jnp.asarray(rng.choice([1.0, 2])), (len(numbers),))
         case 8: return jax.device_put(jnp.arange(3.0), jax.devices()[0])

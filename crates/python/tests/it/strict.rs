@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use half::{bf16, f16};
-use nalgebra::{DMatrix, Matrix3};
+use nalgebra::{DMatrix, DVector, Matrix3};
 use ndarray::{Array2, ArrayD};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -169,6 +169,228 @@ fn lists_as_arrays() {
         let expected = ndarray::array![[1.0, 2.5], [3.0, 4.0]];
         assert_eq!(read.read::<Array2<f64>>(&list).unwrap(), expected);
         assert_eq!(read.read::<ArrayD<f64>>(&list).unwrap(), expected.into_dyn());
+    });
+}
+
+/// Bytes are an array of `u8`, and a complex number is two floats: as long as the type, and with its numbers.
+#[test]
+fn bytes_and_complex_numbers() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Holder {
+        z: (f64,),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only shown")]
+    enum Untagged {
+        Narrow(f32, f32),
+        Wide(f64, f64),
+    }
+
+    python(|names| {
+        reads! { names, Reader::new();
+            [u8; 3], "b'abc'" => "[97, 98, 99]";
+            (u8, u8), "b'ab'" => "(97, 98)";
+            Vec<Option<u8>>, "b'a'" => "[Some(97)]";
+            Vec<f64>, "b''" => format!("TypeError: expected f64[_], found bytes of 0 {CONVERTS}");
+            [u8; 2], "b'abc'" => "ValueError: expected u8[2], found bytes of 3";
+            [u8; 0], "b'abc'" => "ValueError: expected an array[0], found bytes of 3";
+            [u8; 4], "b'abc'" => "ValueError: expected u8[4], found bytes of 3";
+            Vec<f64>, "b'12'" => format!("TypeError: expected f64[_], found bytes of 2 {CONVERTS}");
+            Vec<i64>, "b'12'" => format!("TypeError: expected i64[_], found bytes of 2 {CONVERTS}");
+            Vec<String>, "b'12'" => "TypeError: expected str[_], found bytes of 2";
+            (f64, f64), "1 + 2j" => "(1.0, 2.0)";
+            (f64,), "1 + 2j" => "ValueError: expected a sequence of 1, found complex";
+            [f64; 3], "1 + 2j" => "ValueError: expected a sequence of 3, found complex";
+            Holder, "{'z': 1 + 2j}" => "ValueError: ['z']: expected a sequence of 1, found complex";
+            [f32; 2], "complex(0.1, 2)" => "[0.1, 2.0]";
+            [f32; 2], "complex(1, 1e300)" => "ValueError: [1]: expected f32, found float 1e300, which is out of its range";
+            Vec<u8>, "1 + 2j" => "TypeError: [0]: expected u8, found float 1.0";
+            Untagged, "complex(0, 1e300)" => "ValueError: [1]: expected f32, found float 1e300, which is out of its range";
+        }
+        reads! { names, Reader::new().convert_numbers(true);
+            Vec<f64>, "b'12'" => "[49.0, 50.0]";
+            Vec<i8>, "b'\\xff'" => "ValueError: expected i8[_], found bytes of 1 with 255, which does not fit";
+        }
+    });
+}
+
+/// A mixed list is an array of floats to numpy, which rounds integers.
+#[test]
+fn integers_beside_floats() {
+    python(|names| {
+        let array = |data: &str| format!("NdArray {{ shape: [2], data: {data} }}");
+        for (found, list) in [
+            ("9007199254740993", "[2**53 + 1, 0.5]"),
+            ("9007199254740993", "[0.5, 2**53 + 1]"),
+            ("9223372036854775809", "[2**63 + 1, -1]"),
+            ("9007199254740993", "[np.float64(0.5), 2**53 + 1]"),
+            ("9007199254740993", "[np.int64(2**53 + 1), 0.5]"),
+            ("9223372036854775809", "[np.uint64(2**63 + 1), -1]"),
+        ] {
+            let text = crate::read::<NdArray<f64>>(names, &Reader::new(), list);
+            let expected =
+                format!("expected f64, found int {found}, which it does not have exactly");
+            assert!(
+                text.starts_with("ValueError: ") && text.ends_with(&expected),
+                "{list}: {text}"
+            );
+        }
+        reads! { names, Reader::new();
+            NdArray<f64>, "[2**53, 0.5]" => array("[9007199254740992.0, 0.5]");
+            NdArray<f64>, "[-2**60, 0.5]" => array("[-1.152921504606847e18, 0.5]");
+            NdArray<f64>, "[2**63, -1]" => array("[9.223372036854776e18, -1.0]");
+            NdArray<f64>, "[[2**54, 0.5], [2**24 + 1, 1]]" => "NdArray { shape: [2, 2], data: [1.8014398509481984e16, 0.5, 16777217.0, 1.0] }";
+            NdArray<f32>, "[2**24, 0.5]" => array("[16777216.0, 0.5]");
+            NdArray<f32>, "[16777217.0, 0.5]" => array("[16777216.0, 0.5]");
+            NdArray<f32>, "[0.5, 2**24 + 1]" => "ValueError: expected f32[_], found float64[2] with 16777217, which does not fit";
+            NdArray<f32>, "[np.arange(2.0), [2**24 + 1, 1]]" => format!("TypeError: expected f32[_], found float64[2, 2] {CONVERTS}");
+            NdArray<f32>, "[[0.5, 1], np.array([2**24 + 1, 0])]" => "ValueError: expected f32[_], found float64[2, 2] with 16777217, which does not fit";
+            DVector<f32>, "[0.5, 2**24 + 1]" => "ValueError: expected f32, found float64[2] with 16777217, which does not fit";
+            NdArray<u64>, "[2**64 - 1, 1]" => array("[18446744073709551615, 1]");
+            NdArray<u64>, "[np.uint64(2**64 - 1), 1]" => array("[18446744073709551615, 1]");
+            NdArray<i64>, "[2**63, 1]" => "ValueError: expected i64[_], found uint64[2] with 9223372036854775808, which does not fit";
+            NdArray<f64>, "[2**64 - 1, 1]" => "ValueError: expected f64[_], found uint64[2] with 18446744073709551615, which does not fit";
+            NdArray<i64>, "[2**63 - 1, -1]" => array("[9223372036854775807, -1]");
+        }
+    });
+}
+
+/// numpy gives the numbers under a mask as if it were not there.
+#[test]
+fn masked_numbers() {
+    python(|names| {
+        let masked = "expected numbers, found float64[2] with a mask (`.filled(…)` has a number in each place)";
+        reads! { names, Reader::new().name("m");
+            Vec<f64>, "np.ma.masked_array([1.0, 2.0])" => "[1.0, 2.0]";
+            Vec<f64>, "np.ma.masked_array([1.0, 2.0], [False, False])" => "[1.0, 2.0]";
+            Vec<f64>, "np.ma.masked_array([1.0, 2.0], [False, True])" => format!("TypeError: m: {masked}");
+            NdArray<f64>, "np.ma.masked_array([1.0, 2.0], True)" => format!("TypeError: m: {masked}");
+            NdArray<f64>, "[np.ma.masked_array([1.0, 2.0], True)]" => "TypeError: m: expected NdArray (a dict or an object with attributes), found list of 1";
+            BTreeMap<String, Vec<f64>>, "{'a': np.ma.masked_array([1.0, 2.0], [1, 0])}" => format!("TypeError: m['a']: {masked}");
+            Vec<f64>, "[1.0, np.ma.masked]" => "TypeError: m[1]: expected numbers, found float64[] with a mask (`.filled(…)` has a number in each place)";
+            Vec<Option<u8>>, "np.ma.masked_array([1, None], [0, 1], object)" => "[Some(1), None]";
+        }
+        let object = eval(names, "[np.ma.masked_array([1.0, 2.0], [0, 1])]");
+        let error = treedef_python::flat_from_python::<f64>(&object, treedef_python::Rules::Jax);
+        assert_eq!(error.unwrap_err().to_string(), format!("[0]: {masked}"));
+    });
+}
+
+/// A parameter is read without its gradient. What was computed from one would lose it.
+#[test]
+fn tensors_that_require_a_gradient() {
+    python(|names| {
+        // What is asked of a tensor, where PyTorch is not installed.
+        run(
+            names,
+            "
+import sys
+try:
+    import torch
+    parameter = torch.nn.Parameter(torch.tensor([1.0, 2.0], dtype=torch.float64))
+    computed, plain = parameter * 2, torch.tensor([1.0, 2.0], dtype=torch.float64)
+except ImportError:
+    class Tensor:
+        dtype = 'torch.float64'
+        def __init__(self, numbers, requires_grad=False, is_leaf=True):
+            self.numbers, self.requires_grad, self.is_leaf = numbers, requires_grad, is_leaf
+        def __array__(self, dtype=None, copy=None):
+            if self.requires_grad:
+                raise RuntimeError('Can\\'t call numpy() on Tensor that requires grad.')
+            return np.array(self.numbers)
+        def detach(self):
+            return Tensor(self.numbers)
+    sys.modules['torch'] = torch = types.ModuleType('torch')
+    torch.Tensor = Tensor
+    plain, parameter = Tensor([1.0, 2.0]), Tensor([1.0, 2.0], True)
+    computed = Tensor([2.0, 4.0], True, False)
+",
+        );
+        reads! { names, Reader::new().name("t");
+            Vec<f64>, "plain" => "[1.0, 2.0]";
+            Vec<f64>, "parameter" => "[1.0, 2.0]";
+            NdArray<f64>, "parameter" => "NdArray { shape: [2], data: [1.0, 2.0] }";
+            BTreeMap<String, Vec<f64>>, "{'w': parameter}" => "{\"w\": [1.0, 2.0]}";
+            BTreeMap<String, Vec<f64>>, "{'w': computed}" => "TypeError: t['w']: expected numbers, found Tensor with a gradient, which would be lost (`.detach()` removes it)";
+        }
+        let object = eval(names, "[parameter, plain]");
+        let rules = treedef_python::Rules::Torch;
+        let (numbers, _) = treedef_python::flat_from_python::<f64>(&object, rules).unwrap();
+        assert_eq!(numbers, [1.0, 2.0, 1.0, 2.0]);
+        run(names, "if not hasattr(torch, 'nn'): del sys.modules['torch']");
+    });
+}
+
+/// A field that its object does not have, because the class sets it later, is not there.
+#[test]
+fn fields_that_are_not_set() {
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Params {
+        w: f64,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Cached {
+        w: f64,
+        cache: Option<f64>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only shown")]
+    struct Needed {
+        w: f64,
+        cache: f64,
+    }
+
+    python(|names| {
+        run(
+            names,
+            "
+@dataclasses.dataclass
+class Lacking:
+    w: float
+    cache: object = dataclasses.field(init=False, repr=False)
+@dataclasses.dataclass(slots=True)
+class LackingSlots:
+    w: float
+    cache: object = dataclasses.field(init=False, repr=False)
+@attrs.define
+class LackingAttrs:
+    w: float
+    cache: object = attrs.field(init=False, repr=False)
+@dataclasses.dataclass
+class OwnInit:
+    w: float
+    cache: float
+    def __init__(self, w): self.w = w
+@dataclasses.dataclass
+class Failing:
+    w: float
+    cache: float = dataclasses.field(init=False)
+    @property
+    def cache(self): raise AttributeError('no cache today')
+",
+        );
+        for class in ["Lacking", "LackingSlots", "LackingAttrs", "OwnInit"] {
+            let object = format!("{class}(1.0)");
+            let read = |reader: Reader| crate::read::<Params>(names, &reader, &object);
+            assert_eq!(read(Reader::new()), "Params { w: 1.0 }", "{class}");
+            assert_eq!(read(Reader::new().unused(Unused::Error)), "Params { w: 1.0 }", "{class}");
+            let cached = crate::read::<Cached>(names, &Reader::new(), &object);
+            assert_eq!(cached, "Cached { w: 1.0, cache: None }", "{class}");
+            let needed = crate::read::<Needed>(names, &Reader::new(), &object);
+            assert_eq!(needed, "KeyError: \"`cache` is missing, found 'w'\"", "{class}");
+            let map = crate::read::<BTreeMap<String, f64>>(names, &Reader::new(), &object);
+            assert_eq!(map, "{\"w\": 1.0}", "{class}");
+        }
+        reads! { names, Reader::new();
+            Needed, "object.__new__(Failing)" => "AttributeError: no cache today";
+        }
     });
 }
 

@@ -16,8 +16,21 @@ pub(crate) struct ArraySource<'a> {
     pub(crate) convert: bool,
     /// Whether a mark is in the place of the first number.
     pub(crate) marked: bool,
+    /// The places of large integers, in ascending order, which numpy made floats of.
+    pub(crate) integers: &'a [usize],
     /// Its type and shape, for errors.
     pub(crate) describe: &'a dyn Fn() -> String,
+}
+
+impl<'a> ArraySource<'a> {
+    pub(crate) fn new(
+        numbers: Numbers<'a>,
+        shape: &'a [usize],
+        convert: bool,
+        describe: &'a dyn Fn() -> String,
+    ) -> Self {
+        ArraySource { numbers, shape, convert, marked: false, integers: &[], describe }
+    }
 }
 
 /// A dimension that the type requested, and the outer ones.

@@ -32,9 +32,13 @@ macro_rules! integers {
 impl ArraySlice<'_> {
     /// The number that is here, if numbers of its type are converted.
     fn wide(&self, wish: &'static str) -> Result<WideNumber> {
-        let ArraySource { numbers, convert, .. } = self.source;
+        let ArraySource { numbers, convert, integers, .. } = self.source;
+        let is_integer = self.index().is_some_and(|index| integers.binary_search(&index).is_ok());
         match self.index().and_then(|index| numbers.wide(index)) {
-            Some(wide) if *convert && numbers.is_converted_to(wish) => Ok(wide),
+            Some(wide) if *convert && numbers.is_converted_to(wish) => Ok(match wide {
+                WideNumber::Float(number) if is_integer => WideNumber::Integer(number as i128),
+                wide => wide,
+            }),
             _ => Err(self.mismatch(TypeRequest::number(wish))),
         }
     }
@@ -156,7 +160,9 @@ impl<'de> Deserializer<'de> for ArraySlice<'_> {
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let number = match (self.source.numbers, self.index()) {
             (Numbers::F32(numbers), Some(index)) => numbers.get(index).copied(),
-            (Numbers::F64(numbers), Some(index)) if self.source.convert => {
+            (Numbers::F64(numbers), Some(index))
+                if self.source.convert && self.source.integers.is_empty() =>
+            {
                 numbers.get(index).map(|number| *number as f32).filter(|number| number.is_finite())
             }
             _ => None,

@@ -155,7 +155,10 @@ def converted(array, dtype):
         if of == "b":
             fits = True
         elif to in "fc":
-            fits = np.isfinite(made) == np.isfinite(array)
+            # Types without infinities have NaN or their greatest number in their place.
+            fits = np.where(np.isfinite(array), np.isfinite(made), (made == array) | (array != array) & (made != made))
+            if dtype.kind not in "fc":
+                fits &= ~np.isfinite(array) | (np.abs(array) <= greatest(dtype))
             if of == "i":
                 fits &= exact(array, made)
         elif to == "b":
@@ -171,6 +174,13 @@ def converted(array, dtype):
         worst = array[()] if array.ndim == 0 else array[~np.asarray(fits)][0]
         raise WrongValue(f"expected {dtype.name} as in the example, found {worst}, which does not fit")
     return made
+
+
+def greatest(dtype):
+    """The greatest number that is rounded to one of the type, not to infinity or to the greatest of all."""
+    info = finfo(dtype)
+    most = float(info.max)
+    return most + float(info.eps) * 2.0 ** (np.frexp(most)[1] - 1) / 2
 
 
 def exact(array, made):

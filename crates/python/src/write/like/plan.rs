@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::error::Result;
 use crate::read::class::ClassAttributes;
-use crate::read::context::PathStep;
+use crate::read::context::{ObjectPath, PathStep, ReadContext};
 use crate::read::object::ObjectEntries;
 use crate::write::like::array::ArrayLike;
 use crate::write::like::scalar::ScalarKind;
@@ -183,10 +183,15 @@ impl<'py> FieldLike<'py> {
     }
 
     /// Whether it is an object without attributes, which stays where a value lacks it.
-    pub(crate) fn has_nothing(&self) -> Result<bool> {
+    pub(crate) fn has_nothing(
+        &self,
+        at: &ObjectPath<'_, 'py>,
+        context: &ReadContext<'py>,
+    ) -> Result<bool> {
         match &self.plan {
             Plan::Later(later) => {
-                Ok(ObjectEntries::of(&later.0)?.is_none_or(|entries| entries.len() == 0))
+                let entries = ObjectEntries::of(&later.0, at, context)?;
+                Ok(entries.is_none_or(|entries| entries.len() == 0))
             }
             _ => Ok(false),
         }

@@ -68,9 +68,10 @@ impl<'py> Plan<'py> {
                 let plan = match plan.get() {
                     Some(plan) => plan,
                     None => {
-                        let entries = ObjectEntries::of(example)?.ok_or_else(|| {
-                            Error::expected("an object with attributes", describe(example))
-                        })?;
+                        let entries =
+                            ObjectEntries::of(example, at, context)?.ok_or_else(|| {
+                                Error::expected("an object with attributes", describe(example))
+                            })?;
                         let read = Plan::object(example, &entries, at, context)?;
                         plan.get_or_init(|| read)
                     }
@@ -159,7 +160,10 @@ fn range<'py>(example: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> Result<B
         }),
     };
     let py = value.py();
-    if numbers.eq(example.try_iter()?.collect::<PyResult<Vec<_>>>()?)? {
+    // The range of an example may be longer than memory.
+    if example.len().is_ok_and(|found| found == length)
+        && numbers.eq(py.get_type::<PyList>().call1((example,))?)?
+    {
         return Ok(example.clone());
     }
     if let Some((start, end, step)) = made.filter(|(_, _, step)| *step != 0) {
@@ -207,13 +211,24 @@ impl<'py> SetLike<'py> {
             let item = self.element.put(items.get_item(index)?, &at, context)?;
             items.set_item(index, hashable(item, &at, context)?)?;
         }
-        if self.class.is(value.py().get_type::<PySet>()) {
-            return Ok(PySet::new(value.py(), items)?.into_any());
+        let (py, length) = (value.py(), items.len());
+        let made = if self.class.is(py.get_type::<PySet>()) {
+            PySet::new(py, items)?.into_any()
+        } else if self.class.is(py.get_type::<PyFrozenSet>()) {
+            PyFrozenSet::new(py, items)?.into_any()
+        } else {
+            self.class.call1((items,))?
+        };
+        match made.len()? {
+            found if found == length => Ok(made),
+            found => {
+                let message = format_args!(
+                    "expected {length} elements that differ, for {} as in the example, found {found}",
+                    describe_class(&self.class)
+                );
+                Err(Error::new(ErrorKind::Value, message))
+            }
         }
-        if self.class.is(value.py().get_type::<PyFrozenSet>()) {
-            return Ok(PyFrozenSet::new(value.py(), items)?.into_any());
-        }
-        Ok(self.class.call1((items,))?)
     }
 }
 
@@ -415,7 +430,7 @@ fn fill<'py>(
             }
             None if field.is_optional => continue,
             None if !field.plan.has_numbers() => field.example.clone(),
-            None if field.has_nothing()? => field.example.clone(),
+            None if field.has_nothing(at, context)? => field.example.clone(),
             None => {
                 let found = describe(&field.example);
                 let message = format_args!("the value has none, the example has {found}");

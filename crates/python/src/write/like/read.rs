@@ -90,11 +90,12 @@ impl<'py> Plan<'py> {
         if example.cast::<PyType>().is_ok() || by == AttributeSource::Slots && example.is_callable()
         {
             // A module that is called is an object with attributes, too.
-            let is_data = ObjectEntries::of(example)?.is_some_and(|entries| entries.len() > 0);
+            let is_data =
+                ObjectEntries::of(example, at, context)?.is_some_and(|entries| entries.len() > 0);
             return Ok(if is_data { Plan::later(example) } else { Plan::Kept(example.clone()) });
         }
         let is_root = at.is_root();
-        match ObjectEntries::of(example)? {
+        match ObjectEntries::of(example, at, context)? {
             Some(ObjectEntries::Items { keys, values }) => {
                 Plan::dict(example, keys.iter().zip(values), at, context)
             }
@@ -212,9 +213,7 @@ impl<'py> Plan<'py> {
         } else if let Ok(tuple) = example.cast::<PyTuple>() {
             tuple.iter().try_for_each(&mut push)?;
         } else {
-            for item in example.try_iter()? {
-                push(item?)?;
-            }
+            context.list(example, at)?.iter().try_for_each(&mut push)?;
         }
         context.enter(at, length)?;
         let (example, class) = (example.clone(), example.get_type());
