@@ -1,4 +1,4 @@
-//! Internals for the other members of this workspace. They depend on exactly this version, so
+//! Internals for the tests and the other members of this workspace. They depend on exactly this version, so
 //! nothing here is part of the public interface.
 
 use std::fmt;
@@ -28,6 +28,7 @@ pub use crate::leaf::decimal::Decimal;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
 pub use crate::replacement::{FlushedFile, Replacement, flush_folder, folder, sweep, sweep_folder};
+pub use crate::tree::raw::{is_json, is_one_ron};
 pub use crate::treedef::lookup::edits;
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_objects_into;

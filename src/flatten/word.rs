@@ -76,6 +76,16 @@ const KINDS: [NodeKind; 16] = {
     ]
 };
 
+// The tag of a node is its kind.
+const _: () = {
+    let mut tag = 0;
+    while tag < KINDS.len() {
+        assert!(KINDS[tag] as usize == tag);
+        tag += 1;
+    }
+    assert!(tag == NodeKind::Static as usize + 1);
+};
+
 /// Words that never have a name and are followed without one, a bit for each tag. The others without a name have
 /// the empty one.
 const NAMELESS: u64 = {
@@ -232,19 +242,4 @@ pub(super) fn begins_with(words: &[Word], first: &[Word]) -> bool {
 /// Whether words are the same as others.
 pub(super) fn same(a: &[Word], b: &[Word]) -> bool {
     a.len() == b.len() && begins_with(a, b)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::KINDS;
-    use crate::model::{NodeKind, Word};
-
-    #[test]
-    fn the_tag_of_a_node_is_its_kind() {
-        for (tag, kind) in (0..).zip(KINDS) {
-            assert_eq!(kind as u8, tag);
-            assert_eq!(Word::new(tag, "", 3).kind(), Some(kind));
-        }
-        assert_eq!(NodeKind::Static as usize + 1, KINDS.len());
-    }
 }

@@ -345,30 +345,31 @@ impl<T: Clone + 'static> Serialize for MarkedObject<'_, T> {
     }
 }
 
-each_scalar! { [bool integers floats char { Isize: isize; Usize: usize; Str: String; }] ($kind $type) => {
+// The types are arguments, so that a type of a user does not cost a copy of the code for each scalar.
+each_scalar! { [floats bool integers char { Isize: isize; Usize: usize; Str: String; }] ($kind $type) => {
     /// Serializes an object that is a scalar. Any other is an error.
-    fn scalar<T: 'static, S: Serializer>(
-        value: &T,
+    fn scalar<S: Serializer>(
+        value: &dyn Any,
         serializer: S,
-        refused: impl FnOnce() -> String,
+        refused: fn() -> String,
     ) -> Result<S::Ok, S::Error> {
-        let value: &dyn Any = value;
-        $(if let Some(value) = value.downcast_ref::<$type>() {
+        let id = value.type_id();
+        $(if id == TypeId::of::<$type>() && let Some(value) = value.downcast_ref::<$type>() {
             return value.serialize(serializer);
         })*
         Err(ser::Error::custom(refused()))
     }
 
-    /// Deserializes an object that is a scalar. Any other is an error.
-    fn scalar_of<'de, T: 'static, D: Deserializer<'de>>(
+    /// Deserializes an object that is a scalar into an `Option` of its type. Any other is an error.
+    fn read_scalar<'de, D: Deserializer<'de>>(
         deserializer: D,
-        refused: impl FnOnce() -> String,
-    ) -> Result<T, D::Error> {
-        $(if TypeId::of::<T>() == TypeId::of::<$type>() {
-            let mut value = Some(<$type>::deserialize(deserializer)?);
-            let value: &mut dyn Any = &mut value;
-            let value = value.downcast_mut::<Option<T>>().and_then(Option::take);
-            return value.ok_or_else(|| de::Error::custom("a scalar has another type than itself"));
+        into: &mut dyn Any,
+        refused: fn() -> String,
+    ) -> Result<(), D::Error> {
+        let id = (*into).type_id();
+        $(if id == TypeId::of::<Option<$type>>() && let Some(into) = into.downcast_mut() {
+            *into = Some(<$type>::deserialize(deserializer)?);
+            return Ok(());
         })*
         Err(de::Error::custom(refused()))
     }
@@ -377,6 +378,15 @@ each_scalar! { [bool integers floats char { Isize: isize; Usize: usize; Str: Str
         $(TypeId::of::<T>() == TypeId::of::<$type>())||*
     }
 } }
+
+fn scalar_of<'de, T: 'static, D: Deserializer<'de>>(
+    deserializer: D,
+    refused: fn() -> String,
+) -> Result<T, D::Error> {
+    let mut value = None::<T>;
+    read_scalar(deserializer, &mut value, refused)?;
+    value.ok_or_else(|| de::Error::custom("a scalar has another type than itself"))
+}
 
 /// Takes the object for a field: for `#[serde(with = "treedef::object")]`. The object is moved, or
 /// cloned if serde reads from a buffer, below `untagged` and `flatten`.

@@ -10,7 +10,7 @@ mod ravel;
 mod unique;
 mod check_close;
 pub(crate) mod shape;
-mod raw;
+pub(crate) mod raw;
 pub(crate) mod private;
 mod document;
 

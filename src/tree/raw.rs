@@ -3,7 +3,7 @@
 use crate::bug::OrBug;
 
 /// Whether a text is a document of JSON.
-pub(super) fn is_json(text: &str) -> bool {
+pub fn is_json(text: &str) -> bool {
     let mut raw = RawText { rest: text.as_bytes() };
     raw.document().is_some_and(|()| raw.rest.is_empty())
 }
@@ -11,7 +11,7 @@ pub(super) fn is_json(text: &str) -> bool {
 /// Whether the brackets and quotes of a text in RON are balanced, with nothing behind the value.
 ///
 /// Comments and raw strings, inside which quotes and brackets have no meaning, are refused.
-pub(super) fn is_one_ron(text: &str) -> bool {
+pub fn is_one_ron(text: &str) -> bool {
     let mut raw = RawText { rest: text.as_bytes() };
     let (mut open, mut before) = (Vec::new(), b' ');
     while let Some(&byte) = raw.rest.first() {
@@ -169,88 +169,5 @@ impl RawText<'_> {
         }
         self.all(|byte| *byte != b'\'');
         self.take(b'\'')
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_of_json_is_one_value_and_nothing_else() {
-        for text in
-            ["1", " [1, {\"a\": [], \"\\u00e9\\n\": {}}] ", "-0.5e+3", "\"x\"", "null", "[[]]"]
-        {
-            assert!(is_json(text), "{text}");
-        }
-        for text in [
-            "",
-            " ",
-            "\"x\", \"admin\": true",
-            "1 2",
-            "[1",
-            "1]",
-            "{\"a\" 1}",
-            "{1: 2}",
-            "[1,]",
-            "01",
-            "1.",
-            "+1",
-            "1ee3",
-            "\"\n\"",
-            "\"\\x\"",
-            "\"\\u12\"",
-            "nul",
-            "x",
-            "{\"a\": 1,}",
-            "// 1\n1",
-            "-",
-            "[,]",
-            "}",
-            "\"x",
-        ] {
-            assert!(!is_json(text), "{text}");
-        }
-    }
-
-    /// The texts of a few characters that serde_json accepts.
-    #[test]
-    fn it_is_what_serde_json_reads() {
-        let all = b"[]{}\",:1-0e. nul\\t";
-        let mut rng = fastrand::Rng::with_seed(5);
-        let mut read = 0;
-        for _ in 0..200_000 {
-            let text: Vec<u8> = (0..rng.usize(1..9)).map(|_| all[rng.usize(..all.len())]).collect();
-            let text = String::from_utf8_lossy(&text);
-            let expected = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
-            assert_eq!(is_json(&text), expected, "{text}");
-            read += usize::from(expected);
-        }
-        assert!(read > 1_000, "{read}");
-    }
-
-    #[test]
-    fn a_text_of_ron_is_closed() {
-        for text in
-            ["Some(  (1, 'x'))", "{\"a\": [1, '\\'', ')']}", "1e400", "A(b: \"\\\"]\")", "()"]
-        {
-            assert!(is_one_ron(text), "{text}");
-        }
-        for text in [
-            "",
-            "1, 2",
-            "a: 1",
-            "(1",
-            "1)",
-            "(1]",
-            "\"x",
-            "'",
-            "1 // x",
-            "r#\"x\"#",
-            "r\"\\\", (1\"",
-            "1), (2",
-        ] {
-            assert!(!is_one_ron(text), "{text}");
-        }
     }
 }

@@ -249,6 +249,9 @@ fn a_text_that_is_no_diff_is_refused() {
     insta::assert_snapshot!(change(r#""change": "removed", "old": "[0u8; 100000000]""#), @"change 0: 99999983 nodes to visit, the limit is 16777216 at byte 15 (see `Limits::max_work`)");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "opaque [(); 100000000]""#), @"change 0: 99999979 nodes to visit, the limit is 16777216 at byte 22 (see `Limits::max_work`)");
     insta::assert_snapshot!(change(r#""change": "lost""#), @"change 0: it is not complete");
+    if !all() {
+        return; // ten million leaves are read first
+    }
     let small = r#"{"path": "[0]", "change": "removed", "old": "[0u8; 10000000]"}"#;
     insta::assert_snapshot!(refused(&format!(r#"{{"changes": [{small}, {small}]}}"#)), @"change 1: 9999984 nodes to visit, the limit is 6777232 at byte 14 (see `Limits::max_work`)");
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Leaf, TreeDef};
+use treedef_testing::cases::cases;
 
 /// The elements flattened alone, and joined.
 fn expected<T: Serialize>(elements: &[T]) -> (Vec<Leaf>, TreeDef) {
@@ -67,12 +68,13 @@ fn elements_that_differ_are_what_each_is() {
         3 => Shape::Point,
         _ => Shape::Group(vec![Shape::Circle(1.0); at % 4]),
     };
-    holds((0..20_000).map(shape).collect());
+    let count = cases(20_000).max(4_000) as usize;
+    holds((0..count).map(shape).collect());
     // Plain data, which is taken in rows, and serialized again where it differs.
     let pair = |at: usize| (at as f64, irregular(at / 9).is_multiple_of(2).then_some(0.5));
-    holds((0..40_000).map(pair).collect());
+    holds((0..2 * count).map(pair).collect());
     let rows = |at: usize| vec![at as f32; irregular(at) % 6];
-    holds((0..20_000).map(rows).collect());
+    holds((0..count).map(rows).collect());
 }
 
 /// An element is serialized again, and inside it a sequence that is taken in rows, too.
@@ -99,7 +101,7 @@ fn the_orders_of_maps_in_long_sequences_are_kept() {
         let begin = irregular(at);
         (0..1 + at % 4).map(|n| (keys[(begin + n) % 4].to_owned(), at * 4 + n)).collect()
     };
-    let maps: Vec<_> = (0..20_000).map(map).collect();
+    let maps: Vec<_> = (0..cases(20_000).max(4_000) as usize).map(map).collect();
     let (leaves, treedef) = treedef::flatten(&maps).unwrap();
     let back: Vec<IndexMap<String, usize>> = treedef::unflatten(&treedef, &leaves).unwrap();
     let in_order = |maps: &[IndexMap<String, usize>]| -> Vec<Vec<(String, usize)>> {

@@ -18,6 +18,7 @@ mod fuzz_targets;
 mod hostile;
 #[cfg(feature = "in_place")]
 mod in_place;
+mod internals;
 mod labels;
 mod layouts;
 mod long;

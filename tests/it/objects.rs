@@ -171,21 +171,25 @@ fn a_struct_that_is_generic_over_its_leaf_changes_its_kind() {
     assert_eq!(ranges, Orbit { mass: (0.0, 2.0), at: vec![(1.0, 3.0), (2.0, 4.0)] });
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Named<T: Clone + 'static> {
+    name: String,
+    #[serde(flatten)]
+    inside: Inside<T>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Inside<T: Clone + 'static> {
+    #[serde(with = "object")]
+    w: T,
+    #[serde(with = "object::option", default)]
+    b: Option<T>,
+}
+
 #[test]
 fn objects_go_through_the_buffers_of_serde() {
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    struct Named {
-        name: String,
-        #[serde(flatten)]
-        inside: Inside,
-    }
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    struct Inside {
-        #[serde(with = "object")]
-        w: Tensor,
-        #[serde(with = "object::option", default)]
-        b: Option<Tensor>,
-    }
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(untagged)]
     enum Untagged {
@@ -193,12 +197,12 @@ fn objects_go_through_the_buffers_of_serde() {
         Number(u64),
         Many(Vec<u64>),
         Object(#[serde(with = "object")] Tensor),
-        Inside(Inside),
+        Inside(Inside<Tensor>),
     }
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Tagged {
-        A(Inside),
+        A(Inside<Tensor>),
         B {
             #[serde(with = "object")]
             w: Tensor,
@@ -341,29 +345,16 @@ fn each_scalar_is_itself() {
 #[test]
 fn scalars_go_through_the_buffers_of_serde() {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    struct Named {
-        name: String,
-        #[serde(flatten)]
-        inside: Inside,
-    }
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    struct Inside {
-        #[serde(with = "object")]
-        w: f64,
-        #[serde(with = "object::option", default)]
-        b: Option<f64>,
-    }
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(untagged)]
     enum Untagged {
-        Inside(Inside),
+        Inside(Inside<f64>),
         Text(Object<String>),
         Number(Object<f64>),
     }
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Tagged {
-        A(Inside),
+        A(Inside<f64>),
     }
     fn back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: T) {
         assert_eq!(Tree::of(&value).unwrap().into_typed::<T>().unwrap(), value);

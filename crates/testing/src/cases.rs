@@ -17,6 +17,12 @@ pub fn stride() -> usize {
     (ALL / cases(ALL).clamp(1, ALL)) as usize // at least 1
 }
 
+/// About a twentieth of the rows of a table, always the same ones for a seed, or all rows in CI.
+pub fn sample<T>(seed: u64, rows: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let (mut rng, stride) = (fastrand::Rng::with_seed(seed), stride());
+    rows.into_iter().filter(move |_| rng.usize(..stride) == 0)
+}
+
 /// Whether all cases are run. A single case that takes many seconds runs only in CI.
 pub fn all() -> bool {
     stride() == 1

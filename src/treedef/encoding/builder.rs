@@ -450,22 +450,3 @@ impl From<Leaf> for Value {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::canonical_order;
-    use crate::model::{Leaf, Value};
-
-    #[test]
-    fn texts_are_sorted_by_their_bytes_and_equal_ones_stay_in_order() {
-        let endings = ["", "b", "a", "\0", "a\0", "ä", "12345678", "123456789", "12345678\0", "a"];
-        for start in ["", "in common: ", "in"] {
-            let texts: Vec<String> = endings.map(|ending| format!("{start}{ending}")).into();
-            let mut expected: Vec<usize> = (0..texts.len()).collect();
-            expected.sort_by_key(|&position| &texts[position]);
-            let keys: Vec<Value> = texts.into_iter().map(|text| Leaf::from(text).into()).collect();
-            let sorted = canonical_order(&keys);
-            assert_eq!(sorted, expected, "{start:?}");
-        }
-    }
-}

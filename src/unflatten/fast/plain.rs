@@ -418,31 +418,3 @@ impl<'de, L: Lone> Deserializer<'de> for LoneLeaf<'_, L> {
         struct enum identifier ignored_any
     }
 }
-
-#[cfg(test)]
-#[allow(clippy::expect_used, reason = "a test")]
-mod tests {
-    use super::*;
-    use crate::flatten::flatten_as;
-    use crate::leaf::leaf_type::Flat;
-
-    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-    struct Particle {
-        place: [f64; 3],
-        mass: Mass,
-        charge: Option<f64>,
-    }
-
-    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-    struct Mass(f64);
-
-    #[test]
-    fn derived_structs_of_numbers_are_read_by_position() {
-        let particle = Particle { place: [1.0, 2.0, 3.0], mass: Mass(4.0), charge: Some(5.0) };
-        let (leaves, treedef) = flatten_as::<f64>(&particle).expect("numbers");
-        assert_eq!(
-            read_whole(&Cursor::new(&treedef, Flat::borrowed(&leaves), false, 128)),
-            Some(particle)
-        );
-    }
-}
