@@ -92,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(today.parameters.len(), 1000);
     assert!(today.momentum.is_empty());
 
-    // What is expected of a file can be checked before anything is made of it.
+    // A file can be checked against an expected structure before a value is made of it.
     let structure = folder.join("structure.treedef");
     Flattener::new()
         .leaves_where(LeafKind::is_float)

@@ -17,7 +17,7 @@ struct Batch {
     weights: Option<Vec<f64>>,
 }
 
-/// What is «compiled» for a structure: where the numbers stand in the flat vector.
+/// The «compiled» form of a structure: the places of its numbers in the flat vector.
 #[derive(Serialize, Deserialize)]
 struct Plan {
     structure: TreeDef,

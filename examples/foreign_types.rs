@@ -1,4 +1,4 @@
-//! Rules for types that one cannot annotate: what is a leaf, and what belongs to the structure.
+//! Rules for types that one cannot annotate: they say which parts are leaves, and which belong to the structure.
 //!
 //! `cargo run --example foreign_types`
 

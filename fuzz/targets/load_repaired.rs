@@ -1,4 +1,4 @@
-//! Files whose header and checksums are made to fit, so that what is behind them is reached.
+//! Files whose header and checksums are made to fit, so that the code behind them is reached.
 
 use treedef::__private::limited;
 

@@ -151,7 +151,7 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
             text(format_args!("{diff}"));
             text(format_args!("{diff:#}"));
             diff.changes.iter().for_each(|change| assert!(change.places() > 0 || x == y));
-            // The limits are those of the old structure.
+            // The limits are the limits of the old structure.
             if let Some(patched) = checked(x.patch(&diff)) {
                 assert_eq!(&patched, y);
             }
@@ -445,7 +445,7 @@ fn on_trees_of_scalars(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape)
         57 => {
             let diff = a.diff(&b);
             text(format_args!("{diff:#}"));
-            // The limits are those of the old tree.
+            // The limits are the limits of the old tree.
             if let Some(patched) = checked(a.patch(&diff)) {
                 assert_eq!(patched, b);
             }

@@ -144,7 +144,7 @@ fn char(tape: &mut Tape) -> char {
     }
 }
 
-/// Children of which neighbours are often equal.
+/// Children whose neighbours are often equal.
 fn children(tape: &mut Tape, inside: impl Fn(&mut Tape) -> Data) -> Vec<Data> {
     let mut children = Vec::new();
     for _ in 0..tape.below(4) {

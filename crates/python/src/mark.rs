@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use serde::de::{Expected, Unexpected};
+use treedef::__private::OrBug;
 
 /// No text, and no bytes that a value has.
 pub(crate) const MARK: &[u8] = b"\xff\xfetreedef_python::MARK";
@@ -27,5 +28,5 @@ pub(crate) fn refused(found: Unexpected<'_>, expected: &dyn Expected) {
 pub(crate) fn asking<R>(work: impl FnOnce() -> R) -> (R, Vec<String>) {
     let around = ASKED.replace(Some(Vec::new()));
     let result = work();
-    (result, ASKED.replace(around).unwrap_or_default())
+    (result, ASKED.replace(around).or_bug())
 }

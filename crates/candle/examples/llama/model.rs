@@ -29,7 +29,7 @@ struct Layer {
     mlp: SwiGlu,
 }
 
-/// What is in `config.json`.
+/// The content of `config.json`.
 #[derive(Deserialize)]
 pub(crate) struct Config {
     vocab_size: usize,

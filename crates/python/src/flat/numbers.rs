@@ -13,7 +13,7 @@ use crate::flat::flatten::LeafWalk;
 use crate::flat::rules::Rules;
 use crate::flat::treedef::PyTreeDef;
 use crate::read::array::{self, as_array};
-use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, Unused};
+use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, UnusedKeys};
 use crate::read::names::describe;
 use crate::read::nd_array::Number;
 use crate::read::object::ObjectEntries;
@@ -151,7 +151,7 @@ pub fn flat_to_python<'py, T: Number>(
     example: &Bound<'py, PyAny>,
     rules: Rules,
 ) -> Result<Bound<'py, PyAny>> {
-    let context = ReadContext::new(py, Limits::default(), Unused::Ignored, false);
+    let context = ReadContext::new(py, Limits::default(), UnusedKeys::Ignored, false);
     let (mut leaves, mut taken) = (Vec::new(), 0usize);
     let (treedef, classes) =
         LeafWalk::flatten(example, &ObjectPath::root(""), &context, rules, |leaf, at| {

@@ -12,7 +12,7 @@ use crate::flat::class::{Class, Parts};
 use crate::flat::flatten::LeafWalk;
 use crate::flat::rules::Rules;
 use crate::flat::unflatten::{KeystrPaths, Unflattener, check, damaged};
-use crate::read::context::{ObjectPath, ReadContext, Unused};
+use crate::read::context::{ObjectPath, ReadContext, UnusedKeys};
 use crate::read::names::describe;
 use crate::registered::code;
 
@@ -136,7 +136,7 @@ impl PyTreeDef {
         tree: &Bound<'py, PyAny>,
         rules: Rules,
     ) -> Result<(Vec<Bound<'py, PyAny>>, Self)> {
-        let context = ReadContext::new(tree.py(), Limits::default(), Unused::Ignored, false);
+        let context = ReadContext::new(tree.py(), Limits::default(), UnusedKeys::Ignored, false);
         let mut leaves = Vec::new();
         let (treedef, classes) =
             LeafWalk::flatten(tree, &ObjectPath::root(""), &context, rules, |leaf, _| {

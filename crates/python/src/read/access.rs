@@ -10,7 +10,7 @@ use serde::de::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mark::MARK;
-use crate::read::context::{ObjectDeserializer, PathStep, ReadContext, Unused};
+use crate::read::context::{ObjectDeserializer, PathStep, ReadContext, UnusedKeys};
 use crate::read::names::describe;
 use crate::read::object::ObjectEntries;
 
@@ -278,9 +278,11 @@ impl ReadContext<'_> {
         let paths = || unused.join(", ");
         match self.unused_keys {
             _ if unused.is_empty() => Ok(()),
-            Unused::Ignored => Ok(()),
-            Unused::Error => Err(Error::new(ErrorKind::Key, format_args!("unused: {}", paths()))),
-            Unused::Warning => {
+            UnusedKeys::Ignored => Ok(()),
+            UnusedKeys::Error => {
+                Err(Error::new(ErrorKind::Key, format_args!("unused: {}", paths())))
+            }
+            UnusedKeys::Warning => {
                 let warnings = self.py.import(intern!(self.py, "warnings"))?;
                 warnings
                     .call_method1(intern!(self.py, "warn"), (format!("unused: {}", paths()),))?;

@@ -31,7 +31,7 @@ pub(crate) struct ObjectPath<'a, 'py> {
 /// The handling of keys and attributes that the type does not request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Unused {
+pub enum UnusedKeys {
     /// They are left, as by most formats of serde.
     #[default]
     Ignored,
@@ -45,7 +45,7 @@ pub enum Unused {
 pub(crate) struct ReadContext<'py> {
     pub(crate) py: Python<'py>,
     pub(crate) convert: bool,
-    pub(crate) unused_keys: Unused,
+    pub(crate) unused_keys: UnusedKeys,
     pub(crate) limits: Limits,
     deepest: usize,
     work: Cell<usize>,
@@ -106,7 +106,12 @@ impl<'a, 'py> ObjectPath<'a, 'py> {
 }
 
 impl<'py> ReadContext<'py> {
-    pub(crate) fn new(py: Python<'py>, limits: Limits, unused_keys: Unused, convert: bool) -> Self {
+    pub(crate) fn new(
+        py: Python<'py>,
+        limits: Limits,
+        unused_keys: UnusedKeys,
+        convert: bool,
+    ) -> Self {
         let deepest = private::deepest(limits);
         let (work, unused, buffered) = Default::default();
         ReadContext { py, convert, unused_keys, limits, deepest, work, unused, buffered }

@@ -19,7 +19,7 @@ use crate::matrix::MatrixShape;
 use crate::read::access::{FieldAccess, ItemAccess, KeyDeserializer, ObjectVariant};
 use crate::read::array::{BorrowedArray, Numbers, as_array};
 use crate::read::buffer::is_buffer;
-use crate::read::context::{ObjectDeserializer, Unused};
+use crate::read::context::{ObjectDeserializer, UnusedKeys};
 use crate::read::names::describe;
 use crate::read::nd_array;
 use crate::read::number::NumberRequest;
@@ -363,7 +363,7 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if self.context.unused_keys != Unused::Ignored {
+        if self.context.unused_keys != UnusedKeys::Ignored {
             self.context.unused.borrow_mut().push(self.at.path());
         }
         visitor.visit_unit()

@@ -22,7 +22,7 @@ pub(crate) mod deserializer;
 pub(crate) mod reader;
 mod replay;
 
-pub use crate::read::context::Unused;
+pub use crate::read::context::UnusedKeys;
 pub use crate::read::nd_array::{NdArray, Number};
 pub use crate::read::reader::{Reader, from_python};
 pub use crate::read::shared::SharedArray;

@@ -94,24 +94,32 @@ impl<'de> SeqAccess<'de> for ProbeElements<'_> {
 struct Probe<'a>(&'a mut TypeRequest);
 
 impl Probe<'_> {
-    fn found<T>(self, is_number: bool, of: &'static str) -> Result<T> {
-        (self.0.is_number, self.0.of) = (is_number, of);
+    fn number<T>(self, of: &'static str) -> Result<T> {
+        self.0.is_number = true;
+        self.other(of)
+    }
+
+    fn other<T>(self, of: &'static str) -> Result<T> {
+        self.0.of = of;
         Err(Error::custom("a probe"))
     }
 }
 
-macro_rules! found {
-    ($is_number:literal: $($deserialize:ident $name:literal)*) => {
+/// Requests that end without their visitor, by a method that gets the name of the requested type.
+macro_rules! without_visitor {
+    ($answer:ident: $($deserialize:ident $of:literal)*) => {
         $(fn $deserialize<V: Visitor<'de>>(self, _: V) -> Result<V::Value> {
-            self.found($is_number, $name)
+            self.$answer($of)
         })*
     };
 }
 
+pub(crate) use without_visitor;
+
 impl<'de> Deserializer<'de> for Probe<'_> {
     type Error = Error;
 
-    found! { true:
+    without_visitor! { number:
         deserialize_bool "bool"
         deserialize_i8 "i8"
         deserialize_i16 "i16"
@@ -127,7 +135,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         deserialize_f64 "f64"
     }
 
-    found! { false:
+    without_visitor! { other:
         deserialize_char "char"
         deserialize_str "str"
         deserialize_string "str"
@@ -166,7 +174,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         visitor: V,
     ) -> Result<V::Value> {
         match name {
-            "f16" | "bf16" => self.found(true, name),
+            "f16" | "bf16" => self.number(name),
             _ => visitor.visit_newtype_struct(self),
         }
     }

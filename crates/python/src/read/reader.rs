@@ -5,13 +5,13 @@ use serde::de::{DeserializeOwned, DeserializeSeed};
 use treedef::Limits;
 
 use crate::error::Result;
-use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, Unused};
+use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, UnusedKeys};
 
 /// How objects become a value.
 ///
 /// ```
 /// use pyo3::prelude::*;
-/// use treedef_python::{Reader, Unused};
+/// use treedef_python::{Reader, UnusedKeys};
 ///
 /// #[derive(serde::Deserialize)]
 /// struct Params { w: Vec<[f64; 2]> }
@@ -22,7 +22,7 @@ use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, Unused};
 ///     assert_eq!(error.to_string(), "p['w'][0]: expected a sequence of 2, found list of 3");
 ///
 ///     let object = py.eval(c"{'w': [[1.0, 2.0]], 'b': 0}", None, None)?;
-///     let strict = Reader::new().unused(Unused::Error);
+///     let strict = Reader::new().unused(UnusedKeys::Error);
 ///     assert_eq!(strict.read::<Params>(&object).err().unwrap().to_string(), "unused: ['b']");
 ///     assert_eq!(Reader::new().read::<Params>(&object)?.w, [[1.0, 2.0]]);
 ///     Ok::<_, PyErr>(())
@@ -32,7 +32,7 @@ use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, Unused};
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     name: String,
-    unused: Unused,
+    unused: UnusedKeys,
     convert: bool,
     limits: Limits,
 }
@@ -51,7 +51,7 @@ impl Reader {
 
     /// Sets the handling of keys and attributes that the type does not request.
     #[must_use]
-    pub fn unused(self, unused: Unused) -> Self {
+    pub fn unused(self, unused: UnusedKeys) -> Self {
         Reader { unused, ..self }
     }
 
@@ -125,7 +125,7 @@ impl Reader {
 
     /// That of a reading which is not the first.
     pub(crate) fn quiet_context<'py>(&self, py: Python<'py>) -> ReadContext<'py> {
-        ReadContext::new(py, self.limits, Unused::Ignored, self.convert)
+        ReadContext::new(py, self.limits, UnusedKeys::Ignored, self.convert)
     }
 
     pub(crate) fn root(&self) -> ObjectPath<'_, '_> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use treedef::Limits;
 
 use crate::error::Result;
-use crate::read::context::{ObjectPath, ReadContext, Unused};
+use crate::read::context::{ObjectPath, ReadContext, UnusedKeys};
 use crate::read::nd_array::moving_arrays;
 use crate::write::library::Options;
 use crate::write::like::Plan;
@@ -219,7 +219,7 @@ impl<'py> Like<'py> {
 }
 
 fn context(py: Python<'_>) -> ReadContext<'_> {
-    ReadContext::new(py, Limits::default(), Unused::Ignored, false)
+    ReadContext::new(py, Limits::default(), UnusedKeys::Ignored, false)
 }
 
 /// As [`to_python`], like an example: [`Like`] for one value.

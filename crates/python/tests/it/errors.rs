@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 use treedef::Limits;
-use treedef_python::{NdArray, Reader, Unused, into_python, to_python, to_python_like};
+use treedef_python::{NdArray, Reader, UnusedKeys, into_python, to_python, to_python_like};
 
 use crate::{eval, python, run};
 
@@ -104,12 +104,12 @@ fn of_unused_keys() {
     python(|names| {
         let object = eval(names, "{'layers': [], 'more': 1, 'most': Plain(x=1)}");
         let read = |unused| Reader::new().name("params").unused(unused).read::<Params>(&object);
-        assert!(read(Unused::Ignored).is_ok());
-        assert_snapshot!(read(Unused::Error).unwrap_err(), @"unused: params['more'], params['most']");
+        assert!(read(UnusedKeys::Ignored).is_ok());
+        assert_snapshot!(read(UnusedKeys::Error).unwrap_err(), @"unused: params['more'], params['most']");
         run(names, "import warnings; warnings.simplefilter('error')");
-        assert_snapshot!(read(Unused::Warning).unwrap_err(), @"UserWarning: unused: params['more'], params['most']");
+        assert_snapshot!(read(UnusedKeys::Warning).unwrap_err(), @"UserWarning: unused: params['more'], params['most']");
         run(names, "warnings.simplefilter('ignore')");
-        assert!(read(Unused::Warning).is_ok());
+        assert!(read(UnusedKeys::Warning).is_ok());
     });
 }
 

@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayD};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use treedef_python::{NdArray, Reader, Unused};
+use treedef_python::{NdArray, Reader, UnusedKeys};
 
 use crate::{eval, python, reads, run};
 
@@ -380,7 +380,11 @@ class Failing:
             let object = format!("{class}(1.0)");
             let read = |reader: Reader| crate::read::<Params>(names, &reader, &object);
             assert_eq!(read(Reader::new()), "Params { w: 1.0 }", "{class}");
-            assert_eq!(read(Reader::new().unused(Unused::Error)), "Params { w: 1.0 }", "{class}");
+            assert_eq!(
+                read(Reader::new().unused(UnusedKeys::Error)),
+                "Params { w: 1.0 }",
+                "{class}"
+            );
             let cached = crate::read::<Cached>(names, &Reader::new(), &object);
             assert_eq!(cached, "Cached { w: 1.0, cache: None }", "{class}");
             let needed = crate::read::<Needed>(names, &Reader::new(), &object);
@@ -430,7 +434,7 @@ fn keys_that_are_no_texts() {
             Rest, "{'x': 1.0, 3: 4.0}" => "Rest { x: 1.0, rest: {3: 4.0} }";
             BTreeMap<String, u8>, "{'a': 1, 2: 3}" => "TypeError: [2]: expected str, found int 2";
         }
-        reads! { names, Reader::new().unused(Unused::Error);
+        reads! { names, Reader::new().unused(UnusedKeys::Error);
             Point, "{'x': 1.0, 'y': 2.0, 3: 4}" => "KeyError: 'unused: [3]'";
         }
     });

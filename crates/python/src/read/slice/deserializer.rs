@@ -9,7 +9,7 @@ use treedef::__private::{ArrayFields, OrBug};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mark::MARK;
 use crate::read::array::{Numbers, WideNumber};
-use crate::read::probe::TypeRequest;
+use crate::read::probe::{TypeRequest, without_visitor};
 use crate::read::slice::array_slice::{ArraySlice, ArraySource};
 use crate::read::slice::fields::ArrayFieldAccess;
 use crate::read::slice::matrix::{ColumnSeqAccess, MatrixTuple};
@@ -121,6 +121,10 @@ impl ArraySlice<'_> {
         visited.unwrap_or_else(|| Err(Error::new(ErrorKind::Value, "an array has too few numbers")))
     }
 
+    fn refused<T>(self, wish: &'static str) -> Result<T> {
+        Err(self.mismatch(TypeRequest::other(wish)))
+    }
+
     fn half<'de, V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         let bits = match (name, self.source.numbers) {
             ("f16", Numbers::F16(bits)) | ("bf16", Numbers::Bf16(bits)) => bits,
@@ -131,15 +135,6 @@ impl ArraySlice<'_> {
             None => Err(self.mismatch(TypeRequest::number(name))),
         }
     }
-}
-
-macro_rules! refused {
-    ($($deserialize:ident($($argument:ident: $type:ty),*) $wish:literal)*) => {
-        $(fn $deserialize<V: Visitor<'de>>(self, $($argument: $type,)* _: V) -> Result<V::Value> {
-            $(let _ = $argument;)*
-            Err(self.mismatch(TypeRequest::other($wish)))
-        })*
-    };
 }
 
 impl<'de> Deserializer<'de> for ArraySlice<'_> {
@@ -188,14 +183,21 @@ impl<'de> Deserializer<'de> for ArraySlice<'_> {
         }
     }
 
-    refused! {
-        deserialize_char() "char"
-        deserialize_str() "str"
-        deserialize_string() "str"
-        deserialize_identifier() "str"
-        deserialize_map() "dict"
-        deserialize_unit() "None"
-        deserialize_unit_struct(name: &'static str) "None"
+    without_visitor! { refused:
+        deserialize_char "char"
+        deserialize_str "str"
+        deserialize_string "str"
+        deserialize_identifier "str"
+        deserialize_map "dict"
+        deserialize_unit "None"
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_unit(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -204,7 +206,7 @@ impl<'de> Deserializer<'de> for ArraySlice<'_> {
         _: &'static [&'static str],
         _: V,
     ) -> Result<V::Value> {
-        Err(self.mismatch(TypeRequest::other(name)))
+        self.refused(name)
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -293,7 +295,7 @@ impl<'de> Deserializer<'de> for ArraySlice<'_> {
             }
             // A complex number is a pair, with any names of the parts.
             _ if names == ["re", "im"] && self.dims == [2] => self.sequence(Some(2), visitor),
-            _ => Err(self.mismatch(TypeRequest::other(name))),
+            _ => self.refused(name),
         }
     }
 
