@@ -141,12 +141,14 @@ pub(crate) fn is_saved(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x89PYT")
 }
 
-/// A structure: a file of the library, or its text, where lines that start with `#` are comments.
+/// A structure: a file of the library, or its text. Lines that begin with `#` are comments, except its options, such as
+/// `#[none_is_leaf]`.
 fn structure(bytes: &[u8]) -> Result<Document> {
     if is_saved(bytes) {
         return Ok(Document::Structure(TreeDef::from_bytes(bytes)?));
     }
-    let lines = text(bytes)?.lines().filter(|line| !line.starts_with('#'));
+    let is_read = |line: &&str| !line.starts_with('#') || line.starts_with("#[");
+    let lines = text(bytes)?.lines().filter(is_read);
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
     match text.parse::<Tree<LeafKind>>() {
         Ok(signature) => Ok(Document::Signature(signature)),

@@ -80,6 +80,13 @@ fn large_and_odd_structures_are_read_again() {
         shown.contains("2 documents\n[[u64, u64]; 2]\n") || shown.contains("\nu64[2, 2]\n"),
         "{shown}"
     );
+    // A structure with options, which begin as a comment does.
+    fs::write(at("option.treedef"), "# One.\n#[insertion] {\"b\": *, \"a\": *}").unwrap();
+    let (code, option, _) = run(&["show", &at("option.treedef")]);
+    assert_eq!((code, option.lines().last()), (Some(0), Some("#[insertion] {\"b\": *, \"a\": *}")));
+    fs::write(at("shown.treedef"), &option).unwrap();
+    let again = run(&["show", &at("shown.treedef")]).1;
+    assert_eq!(again.lines().last(), option.lines().last());
     // As before, no element is of any kind.
     fs::write(at("like.treedef"), "{\"a\": u64[5000]}").unwrap();
     fs::write(at("none.json"), "{\"a\": []}").unwrap();
