@@ -6,15 +6,19 @@
 
 use std::cell::Cell;
 use std::fmt::{self, Write};
+use std::slice;
 
 use crate::bug::{bug, missing};
 use crate::error::Result;
 use crate::leaf::leaf_type::Flat;
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::path::{Key, Path};
+use crate::treedef::limits::too_much_work;
 use crate::treedef::node_ref::NodeRef;
 
 use super::literal::{Suffix, write_scalar};
-use super::parse::{parse, parse_options, parse_part};
+use super::parse::{parse, parse_keys, parse_options, parse_part};
+use super::path::{parse_key, parse_path};
 use super::print::{LeafText, write_node, write_options};
 use super::syntax::{Syntax, TextLeaf, kinds, literals};
 
@@ -164,4 +168,38 @@ impl ExactText for TreeDef {
     fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
         Ok(parse_exact(text, Syntax::STRUCTURE, work)?.treedef)
     }
+}
+
+impl ExactText for Path {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
+        let text = self.to_string();
+        spend(self.keys(), &text, work)?;
+        Ok(text)
+    }
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
+        parse_keys(text, work, parse_path)
+    }
+}
+
+impl ExactText for Key {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
+        let text = self.to_string();
+        spend(slice::from_ref(self), &text, work)?;
+        Ok(text)
+    }
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
+        parse_part(text, work, parse_key)
+    }
+}
+
+/// Spends at least what a reader of the text of these keys spends.
+fn spend(keys: &[Key], text: &str, work: &Cell<usize>) -> Result<()> {
+    let entries = keys.iter().filter_map(Key::entry);
+    let needed = entries.map(|entry| entry.work()).fold(0, usize::saturating_add);
+    let beyond = needed.saturating_sub(text.len());
+    let left = work.get().checked_sub(beyond);
+    work.set(left.ok_or_else(|| too_much_work(beyond, work.get()))?);
+    Ok(())
 }

@@ -1,10 +1,6 @@
 //! Prints and parses paths, and prints them in the formats of other tools.
 
-#[cfg(feature = "diff")]
-use std::cell::Cell;
 use std::fmt;
-#[cfg(feature = "diff")]
-use std::slice;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -12,14 +8,10 @@ use crate::leaf::Scalar;
 use crate::message::limited;
 use crate::model::{Leaf, Limits, Value};
 use crate::path::{Key, Path};
-#[cfg(feature = "diff")]
-use crate::treedef::limits::too_much_work;
 
-#[cfg(feature = "diff")]
-use super::exact::ExactText;
 use super::lex::Lexer;
 use super::literal::{Suffix, write_name};
-use super::parse::{parse_keys, parse_part, parse_value};
+use super::parse::{parse_all, parse_keys, parse_value};
 use super::print::write_value;
 
 impl fmt::Display for Key {
@@ -148,7 +140,7 @@ impl FromStr for Key {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        key_within(text, &mut { Limits::default().max_work })
+        parse_all(text, Limits::default(), parse_key)
     }
 }
 
@@ -156,61 +148,16 @@ impl FromStr for Path {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        path_within(text, &mut { Limits::default().max_work })
+        parse_keys(text, &mut { Limits::default().max_work }, parse_path)
     }
 }
 
-/// Parses a path. The work for what its text stands for is taken off.
-fn path_within(text: &str, work: &mut usize) -> Result<Path> {
-    parse_keys(text, work, |lexer| {
-        let mut path: Path = parse_first(lexer)?.into_iter().collect();
-        while lexer.peek_here().is_some() {
-            path.0.push(parse_key(lexer)?);
-        }
-        Ok(path)
-    })
-}
-
-/// As [`path_within`], for one key.
-fn key_within(text: &str, work: &mut usize) -> Result<Key> {
-    parse_part(text, work, parse_key)
-}
-
-#[cfg(feature = "diff")]
-impl ExactText for Path {
-    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
-        let text = self.to_string();
-        spend(self.keys(), &text, work)?;
-        Ok(text)
+pub(super) fn parse_path(lexer: &mut Lexer<'_>) -> Result<Path> {
+    let mut path: Path = parse_first(lexer)?.into_iter().collect();
+    while lexer.peek_here().is_some() {
+        path.0.push(parse_key(lexer)?);
     }
-
-    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
-        path_within(text, work)
-    }
-}
-
-#[cfg(feature = "diff")]
-impl ExactText for Key {
-    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
-        let text = self.to_string();
-        spend(slice::from_ref(self), &text, work)?;
-        Ok(text)
-    }
-
-    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
-        key_within(text, work)
-    }
-}
-
-/// Spends at least what a reader of the text of these keys spends.
-#[cfg(feature = "diff")]
-fn spend(keys: &[Key], text: &str, work: &Cell<usize>) -> Result<()> {
-    let entries = keys.iter().filter_map(Key::entry);
-    let needed = entries.map(|entry| entry.work()).fold(0, usize::saturating_add);
-    let beyond = needed.saturating_sub(text.len());
-    let left = work.get().checked_sub(beyond);
-    work.set(left.ok_or_else(|| too_much_work(beyond, work.get()))?);
-    Ok(())
+    Ok(path)
 }
 
 impl Path {
