@@ -160,11 +160,7 @@ impl<'py> BorrowedArray<'py> {
             return Ok(None);
         }
         let (kind, conversion) = plan(&dtype).ok_or_else(|| unsupported(source))?;
-        if is_masked(source)? {
-            let help = "(`.filled(…)` has a number in each place)";
-            let found = format!("{} with a mask {help}", describe_array(source));
-            return Err(Error::expected("numbers", found));
-        }
+        expect_unmasked(source)?;
         let shape = conversion.shape(source);
         let mut array = source.as_any().clone();
         let is_native = dtype.is_native_byteorder() != Some(false);
@@ -213,6 +209,15 @@ pub(crate) fn is_masked(array: &Bound<'_, PyUntypedArray>) -> Result<bool> {
     }
     // Whether any is, as numpy says itself.
     Ok(MASKED.import(array.py(), "numpy.ma", "is_masked")?.call1((array,))?.is_truthy()?)
+}
+
+pub(crate) fn expect_unmasked(array: &Bound<'_, PyUntypedArray>) -> Result<()> {
+    if is_masked(array)? {
+        let help = "(`.filled(…)` has a number in each place)";
+        let found = format!("{} with a mask {help}", describe_array(array));
+        return Err(Error::expected("numbers", found));
+    }
+    Ok(())
 }
 
 /// The shape of the numbers of an array, as [`Array`] has it.

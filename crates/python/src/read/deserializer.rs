@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::mark::MARK;
 use crate::matrix::MatrixShape;
 use crate::read::access::{FieldAccess, ItemAccess, KeyDeserializer, ObjectVariant};
-use crate::read::array::{BorrowedArray, Numbers, as_array};
+use crate::read::array::{BorrowedArray, Numbers, as_array, expect_unmasked};
 use crate::read::buffer::is_buffer;
 use crate::read::context::{ObjectDeserializer, UnusedKeys};
 use crate::read::names::describe;
@@ -256,6 +256,7 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
             }
             SHARED => match as_array(self.object)? {
                 Some(array) => {
+                    expect_unmasked(&array)?;
                     shared::offer(array.unbind());
                     visitor.visit_unit()
                 }

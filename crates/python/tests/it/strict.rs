@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayD};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use treedef_python::{NdArray, Reader, UnusedKeys};
+use treedef_python::{NdArray, Reader, SharedArray, UnusedKeys};
 
 use crate::{eval, python, reads, run};
 
@@ -268,6 +268,8 @@ fn masked_numbers() {
             Vec<f64>, "np.ma.masked_array([1.0, 2.0], [False, False])" => "[1.0, 2.0]";
             Vec<f64>, "np.ma.masked_array([1.0, 2.0], [False, True])" => format!("TypeError: m: {masked}");
             NdArray<f64>, "np.ma.masked_array([1.0, 2.0], True)" => format!("TypeError: m: {masked}");
+            SharedArray<f64>, "np.ma.masked_array([1.0, 2.0], True)" => format!("TypeError: m: {masked}");
+            SharedArray<f64>, "np.ma.masked_array([1.0, 2.0], False)" => "SharedArray(float64[2])";
             NdArray<f64>, "[np.ma.masked_array([1.0, 2.0], True)]" => "TypeError: m: expected NdArray (a dict or an object with attributes), found list of 1";
             BTreeMap<String, Vec<f64>>, "{'a': np.ma.masked_array([1.0, 2.0], [1, 0])}" => format!("TypeError: m['a']: {masked}");
             Vec<f64>, "[1.0, np.ma.masked]" => "TypeError: m[1]: expected numbers, found float64[] with a mask (`.filled(…)` has a number in each place)";
