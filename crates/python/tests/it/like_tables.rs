@@ -107,6 +107,18 @@ fn numbers_of_arrays() {
             [u64::MAX], "np.array([2])" => unfit("int64", "18446744073709551615");
             [9.223372036854776e18], "np.array([2])" => unfit("int64", "9.223372036854776e+18");
             [(1u64 << 53) + 1], "np.zeros(1)" => unfit("float64", "9007199254740993");
+            // Beside floats, or beside integers of another sign, numpy makes floats of integers.
+            ((1i64 << 53) + 1, 0.5), "np.zeros(2)" => unfit("float64", "9007199254740993");
+            (0.5, (1i64 << 53) + 1), "jnp.zeros(2)" => unfit("float32", "9007199254740993");
+            (16_777_217, 0.5), "np.zeros(2, 'f4')" => unfit("float32", "16777217");
+            (16_777_217, 0.5), "np.zeros(2)" => "array([1.6777217e+07, 5.0000000e-01])";
+            ((1i64 << 53) + 1, 2.0), "np.zeros(2, int)" => "array([9007199254740993,2])";
+            ((1i64 << 53) + 1, 0.5), "np.zeros(2, int)" => unfit("int64", "0.5");
+            (u64::MAX, 1i8), "np.zeros(2, 'u8')" => "array([18446744073709551615,1], dtype=uint64)";
+            (u64::MAX, -1i8), "np.zeros(2, 'u8')" => unfit("uint64", "-1");
+            [((1i64 << 53) + 1, 0.5)], "np.zeros(1, 'c16')" => unfit("float64", "9007199254740993");
+            [(16_777_217, 0.5)], "np.zeros(1, 'c8')" => unfit("float32", "16777217");
+            [(1i64 << 30, 0.5)], "np.zeros(1, 'c8')" => "array([1.0737418e+09+0.5j], dtype=complex64)";
             [1u64 << 63], "np.zeros(1)" => "array([9.22337204e+18])";
             [u64::MAX], "np.zeros(1)" => unfit("float64", "18446744073709551615");
             [16777217], "np.zeros(1, 'f4')" => unfit("float32", "16777217");

@@ -134,6 +134,8 @@ def shaped(value, example, dtype):
             return np.zeros(np.shape(example), dtype)
         if array.dtype == np.float64:
             return array.astype(dtype)
+    if array.dtype.kind == "f" and isinstance(value, (list, tuple)):
+        array = by_number(value, array, np.dtype(f"f{dtype.itemsize // 2}") if kind == "c" else dtype)
     if kind == "c" and array.dtype.kind != "c" and array.shape[-1:] == (2,) and array.ndim == ndim + 1:
         # Of complex numbers, serde sees the parts.
         parts = np.ascontiguousarray(array if array.dtype.kind == "f" else converted(array, np.dtype("f8")))
@@ -141,6 +143,15 @@ def shaped(value, example, dtype):
     if array.ndim == 1 and ndim == 2 and np.shape(example) == (array.size, 1):
         array = array.reshape(-1, 1)  # the vector of a column
     return converted(array, dtype)
+
+
+def by_number(value, array, dtype):
+    """The array of nested sequences, without the floats that numpy made of large integers among them."""
+    numbers = np.asarray(value, object)
+    if not any(isinstance(number, (int, np.integer)) and abs(int(number)) > 2**24 for number in numbers.flat):
+        return array
+    numbers = [converted(np.asarray([number]), dtype) for number in numbers.flat]
+    return np.concatenate(numbers).reshape(array.shape)
 
 
 def converted(array, dtype):
