@@ -9,7 +9,7 @@ use treedef::__private::{flush_folder, sweep_folder};
 
 use crate::error::{ErrorKind, Result, quoted};
 use crate::file::{self, PendingFile};
-use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save};
+use crate::formats::safetensors::index::{EXTENSION, INDEX, Index, is_of_save, shard_number};
 use crate::formats::safetensors::writer::Writer;
 use crate::source::{Source, StoredTensor};
 use crate::structure::is_of_structure;
@@ -29,10 +29,11 @@ const WHOLE: &str = "model.safetensors";
 /// texts of the structure are in the first file, and an alias is in the file of its tensor.
 ///
 /// The folder always has either the old checkpoint or the new one, even if the process is killed:
-/// the new index is written in one step. Then the old files are removed; the new ones have other
-/// names, such as `model-5f3a9c01-00001-of-00003.safetensors`. The next save removes leftovers of a
-/// killed process. Other files in the folder are not touched. Two saves into one folder at the same
-/// time are not supported.
+/// the new index is written in one step. Then the old files are removed: those of the index, and
+/// `model.safetensors` and `model-00001-of-00003.safetensors` without one. Beside files of tensors, the new
+/// ones have other names, such as `model-5f3a9c01-00001-of-00003.safetensors`. The next save removes
+/// leftovers of a killed process. Other files in the folder are not touched. Two saves into one folder at
+/// the same time are not supported.
 ///
 /// Returns the files: the shards, and then the index, if there is one.
 ///
@@ -79,8 +80,9 @@ pub fn save_sharded<'s>(
         remove(folder, old.files.iter().filter(|name| *name != WHOLE));
         return Ok(vec![path]);
     }
-    // Files in the old index keep their names and contents until there is a new index.
-    let tag = if old.is_there() { format!("{}-", tag()) } else { String::new() };
+    // Files that may be a model, also without an index, keep their names and contents until there is a new
+    // index.
+    let tag = if old.has_tensors { format!("{}-", tag()) } else { String::new() };
     let count = shards.len();
     let mut index = Index { total_size: Some(source.num_bytes()), ..Index::default() };
     let (mut files, mut paths) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -197,14 +199,17 @@ struct PreviousCheckpoint {
     index: Option<Index>,
     /// The names of its files, and of leftovers of interrupted saves.
     files: BTreeSet<String>,
+    /// Whether there are files that could be read as a model.
+    has_tensors: bool,
 }
 
 impl PreviousCheckpoint {
     fn find(folder: &Path) -> Result<Self> {
-        let (mut index, mut files) = (None, BTreeSet::new());
+        let (mut index, mut files, mut has_tensors) = (None, BTreeSet::new(), false);
         for entry in fs::read_dir(folder).map_err(|error| file::in_file(folder, error))? {
             let entry = entry.map_err(|error| file::in_file(folder, error))?;
             let name = entry.file_name().to_string_lossy().into_owned();
+            has_tensors |= name.ends_with(EXTENSION) || name.ends_with(INDEX);
             if name == format!("model{INDEX}") {
                 let text = fs::read(entry.path());
                 let text = text.map_err(|error| file::in_file(&entry.path(), error))?;
@@ -217,7 +222,7 @@ impl PreviousCheckpoint {
                     quoted(&name)
                 );
                 return Err(ErrorKind::Malformed(what).into());
-            } else if name == WHOLE || is_of_save(&name) {
+            } else if name == WHOLE || is_of_save(&name) || is_shard(&name) {
                 files.insert(name);
             }
         }
@@ -228,12 +233,15 @@ impl PreviousCheckpoint {
         // Only files of tensors in this folder are removed, even if an index lists others.
         let is_here = |name: &str| Path::new(name).file_name().is_some_and(|it| it == name);
         files.retain(|name| is_here(name) && name.ends_with(EXTENSION));
-        Ok(PreviousCheckpoint { index, files })
+        Ok(PreviousCheckpoint { index, files, has_tensors })
     }
+}
 
-    fn is_there(&self) -> bool {
-        self.index.is_some() || !self.files.is_empty()
-    }
+/// Whether a file has the name of a shard: `model-00001-of-00003.safetensors`.
+fn is_shard(name: &str) -> bool {
+    let number = name.strip_prefix("model-").and_then(|rest| rest.split("-of-").next());
+    let is_number = number.is_some_and(|text| text.bytes().all(|it| it.is_ascii_digit()));
+    is_number && name.ends_with(EXTENSION) && shard_number(name).is_some()
 }
 
 /// Eight hexadecimal digits that no other save uses.
