@@ -16,7 +16,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::name_mapping::{NameMapping, TwoWayRenames};
 use crate::names::{NamePrinter, StackPattern, TensorName};
 use crate::shape::{display, num_elements};
-use crate::structure::{MATRICES, write_other_leaves, write_renames, write_structure};
+use crate::structure::{
+    MATRICES, is_of_file, is_of_structure, would_be_tied, write_other_leaves, write_renames,
+    write_structure,
+};
 use crate::tensor::{Dtype, Tensor, Tensors};
 use crate::tensor_blocks::{TensorBlock, array, parts};
 
@@ -340,7 +343,9 @@ impl Export {
     /// # Errors
     ///
     /// - When leaves have no dtype; the error has all their paths.
-    /// - When two paths have the same name, or a name is `__metadata__`.
+    /// - When two paths have the same name, or a name is `__metadata__`, or that of a value in the metadata is
+    ///   reserved for the structure.
+    /// - When the text of a value in the metadata is the name of a tensor, of which it would be a tie.
     /// - When the elements of a stacked sequence differ, or a pattern matches nodes below
     ///   elements, but stacks none, or matches nothing at all.
     /// - When a pattern of [`rename`](Self::rename) matches nothing, or does not have the wildcards of
@@ -405,7 +410,8 @@ impl Export {
                 return Err(ErrorKind::Rule(what).into());
             }
         }
-        let mut metadata = self.rest(tree, rest, &mut namer, &mut idle_renames)?;
+        let path = |name: &str| Some(&groups.get(*by_name.get(name)?)?.path);
+        let mut metadata = self.rest(tree, rest, path, &mut namer, &mut idle_renames)?;
         if let Some((from, _)) = idle_renames.first().and_then(|rule| self.renames.get(*rule)) {
             return Err(ErrorKind::Rule(format!("`{from}` matches no tensor")).into());
         }
@@ -417,7 +423,7 @@ impl Export {
                 metadata.push((MATRICES.to_owned(), Json::from(matrices).to_string()));
             }
         }
-        expect_distinct(&metadata)?;
+        debug_assert!(is_distinct(&metadata), "a key is twice in the metadata");
         let tensors = groups.into_iter().map(|group| group.tensor(tree));
         Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata })
     }
@@ -439,15 +445,16 @@ impl Export {
         })
     }
 
-    /// Metadata with the leaves that have no dtype.
-    fn rest<L: Element>(
+    /// Metadata with the leaves that have no dtype. `of_tensor` returns the path of the tensor of a name.
+    fn rest<'p, L: Element>(
         &self,
         tree: &Tree<L>,
         rest: Vec<(Path, Range<usize>)>,
+        of_tensor: impl Fn(&str) -> Option<&'p Path>,
         namer: &mut Namer<'_, '_>,
         idle_renames: &mut Vec<usize>,
     ) -> Result<Vec<(String, String)>> {
-        let mut metadata = Vec::new();
+        let (mut metadata, mut paths) = (Vec::new(), HashMap::new());
         let mut refused = Vec::new();
         for (path, range) in rest {
             let leaves = tree.leaves().get(range.clone()).or_bug();
@@ -458,6 +465,16 @@ impl Export {
                     let path = tree.treedef().leaf_path(leaf)?;
                     let (name, place) = namer.name(&path, &[])?;
                     idle_renames.retain(|rule| !place.renamed_by.contains(rule));
+                    if self.structure && is_of_structure(&name) {
+                        return Err(Error::from(ErrorKind::Reserved(name)).at_path(path));
+                    }
+                    if let Some(first) = of_tensor(&name).or_else(|| paths.get(&name)).cloned() {
+                        return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
+                    }
+                    if of_tensor(&text).is_some() && !is_of_file(&name) {
+                        return Err(would_be_tied(&text).at_path(path));
+                    }
+                    paths.insert(name.clone(), path);
                     metadata.push((name, text));
                 }
             } else if let Some(leaf) = leaves.first() {
@@ -585,12 +602,7 @@ fn literal(leaf: &Leaf) -> Option<String> {
     (Leaf::from(read) == *leaf).then_some(text)
 }
 
-fn expect_distinct(metadata: &[(String, String)]) -> Result<()> {
-    let mut keys = HashSet::new();
-    match metadata.iter().find(|(key, _)| !keys.insert(key)) {
-        None => Ok(()),
-        Some((key, _)) => {
-            Err(ErrorKind::Malformed(format!("the key `{key}` is twice in the metadata")).into())
-        }
-    }
+fn is_distinct(metadata: &[(String, String)]) -> bool {
+    let keys: HashSet<_> = metadata.iter().map(|(key, _)| key).collect();
+    keys.len() == metadata.len()
 }

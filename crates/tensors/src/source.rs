@@ -395,19 +395,22 @@ impl<'a> Source<'a> {
     /// Puts tensors with distinct names together. An entry of the metadata is an alias if its value is the
     /// name of a tensor and its key is not.
     pub(crate) fn new(tensors: Vec<StoredTensor<'a>>, metadata: Vec<(String, String)>) -> Self {
-        let names = tensors.iter().map(|stored| stored.name().to_owned());
-        let mut positions: HashMap<String, usize> = names.zip(0..).collect();
-        debug_assert_eq!(positions.len(), tensors.len(), "two tensors have one name");
         debug_assert!(tensors.iter().all(StoredTensor::is_sound), "a tensor has another size");
+        Source { tensors, metadata, ..Source::default() }.with_aliases()
+    }
+
+    /// Finds the aliases in the metadata.
+    fn with_aliases(self) -> Self {
+        let names = self.tensors.iter().map(|stored| stored.name().to_owned());
+        let mut positions: HashMap<String, usize> = names.zip(0..).collect();
+        debug_assert_eq!(positions.len(), self.tensors.len(), "two tensors have one name");
         let alias = |(key, text): &(String, String)| {
             let is_free = !positions.contains_key(key) && !is_of_file(key);
             Some((key.clone(), *positions.get(text).filter(|_| is_free)?))
         };
-        let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();
+        let aliases: Vec<_> = self.metadata.iter().filter_map(alias).collect();
         positions.extend(aliases.iter().cloned());
-        let (warnings, records) = (Arc::default(), Arc::default());
-        let is_part = false;
-        Source { tensors, positions, aliases, metadata, is_part, warnings, records, file: None }
+        Source { positions, aliases, ..self }
     }
 
     /// Puts the tensors of one or several sources together, with metadata for all of them. Nothing is read.
@@ -477,13 +480,14 @@ impl<'a> Source<'a> {
         self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
     }
 
-    /// Adds a text to the metadata, and replaces one with the same key.
+    /// Adds a text to the metadata, and replaces one with the same key. If the text is the name of a tensor,
+    /// and the key is not, the key becomes an alias.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         let (key, text) = (key.into(), text.into());
         self.metadata.retain(|(other, _)| *other != key);
         self.metadata.push((key, text));
-        self
+        self.with_aliases()
     }
 
     /// Faults that were ignored when the files were opened: files that an index does not list, copies of

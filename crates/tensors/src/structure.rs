@@ -186,6 +186,12 @@ pub(crate) fn is_of_file(key: &str) -> bool {
     key == "format" || is_of_structure(key)
 }
 
+/// The error for a value with a text that is the name of a tensor.
+pub(crate) fn would_be_tied(text: &str) -> Error {
+    let what = format!("the value {text} is the name of a tensor, of which it would be a tie");
+    ErrorKind::Unsupported(what).into()
+}
+
 /// Whether metadata with this key is about the structure. Formats without metadata leave it out.
 pub fn is_of_structure(key: &str) -> bool {
     matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES | RENAMES)

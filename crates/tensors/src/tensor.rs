@@ -10,6 +10,7 @@ pub use treedef::Dtype;
 
 use crate::error::{ErrorKind, Result, quoted};
 use crate::shape::{display, size_in_bytes};
+use crate::structure::is_of_file;
 
 /// An array: the type of its elements, its shape, and its bytes.
 ///
@@ -231,8 +232,8 @@ impl<'a> Tensors<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error when a tensor is missing, when the two differ, or when the alias is
-    /// `format`, which cannot be one.
+    /// Returns an error when a tensor is missing, when the two differ, or when the metadata cannot have the
+    /// alias: it has another text of this name, or the name belongs to the file, such as `format`.
     ///
     /// ```
     /// use treedef::Tree;
@@ -257,21 +258,28 @@ impl<'a> Tensors<'a> {
         match both {
             (None, _) => return Err(missing(alias).into()),
             (_, None) => return Err(missing(stored).into()),
-            (Some(one), Some(other)) if one != other || alias == stored || alias == "format" => {
+            (Some(one), Some(other)) if one != other || alias == stored => {
                 let (alias, stored) = (quoted(alias), quoted(stored));
                 let what = format!(
                     "{alias}, {one}, cannot be tied to {stored}, {other}: two equal tensors can be"
                 );
                 return Err(ErrorKind::Structure(what).into());
             }
+            _ if is_of_file(alias) => return Err(ErrorKind::Reserved(alias.to_owned()).into()),
             _ => {}
         }
-        self.tensors.retain(|(name, _)| name != alias);
-        for (_, text) in
-            self.metadata.iter_mut().filter(|(key, text)| text == alias && key != "format")
-        {
+        if let Some(text) = self.metadata(alias).filter(|text| *text != stored) {
+            let (alias, text) = (quoted(alias), quoted(text));
+            let what = format!("{alias} cannot be tied: its text in the metadata is {text}");
+            return Err(ErrorKind::Structure(what).into());
+        }
+        let names: HashSet<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
+        let is_alias = |key: &str| !is_of_file(key) && !names.contains(key);
+        let tied = |(key, text): &&mut (String, String)| text == alias && is_alias(key);
+        for (_, text) in self.metadata.iter_mut().filter(tied) {
             stored.clone_into(text); // what was tied to the alias
         }
+        self.tensors.retain(|(name, _)| name != alias);
         Ok(self.with_metadata(alias, stored))
     }
 

@@ -216,6 +216,20 @@ fn all_that_are_no_tensors_are_listed() {
 }
 
 /// One long key over many short ones would be copied into each name.
+/// Metadata has the names of tied tensors, too.
+#[test]
+fn a_text_that_would_be_read_as_a_tensor_is_refused() {
+    refused(
+        flax::from_bytes(b"\x82\xa4null\x01\xa1a\xc0"),
+        "a: the value null is the name of a tensor, of which it would be a tie",
+    );
+    refused(
+        flax::from_bytes(b"\x82\xa3\"s\"\x01\xa1a\xa1s"),
+        "a: the value \"s\" is the name of a tensor, of which it would be a tie",
+    );
+    assert!(flax::from_bytes(b"\x82\xa4null\x01\xa6format\xc0").is_ok());
+}
+
 #[test]
 fn names_are_bounded() {
     let long = vec![b'a'; 1 << 20];

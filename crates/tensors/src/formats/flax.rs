@@ -39,7 +39,7 @@ use crate::file;
 use crate::literal::{self, ABSENT, EMPTY};
 use crate::numpy_type::TYPES;
 use crate::shape::MAX_DIMS;
-use crate::structure::is_of_structure;
+use crate::structure::{is_of_file, is_of_structure, would_be_tied};
 use crate::tensor::{Dtype, Tensor, Tensors};
 
 /// The numbers of flax's extensions.
@@ -306,6 +306,11 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
         return Err(ErrorKind::Unsupported(format!("no tensors: {listed}{more}")).into());
     }
     read.metadata.sort();
+    let names: HashSet<&str> = read.tensors.iter().map(|(name, _)| name.as_str()).collect();
+    let would_be = |(name, text): &&(String, String)| names.contains(&**text) && !is_of_file(name);
+    if let Some((name, text)) = read.metadata.iter().find(would_be) {
+        return Err(would_be_tied(text).about(name));
+    }
     Ok(Tensors { tensors: read.tensors, metadata: read.metadata })
 }
 

@@ -57,7 +57,7 @@ use crate::formats::safetensors::folder::FolderFormat;
 use crate::formats::safetensors::open::OpenOptions;
 use crate::names::push_parts;
 use crate::source::{Source, StoredTensor};
-use crate::structure::is_of_file;
+use crate::structure::{is_of_file, would_be_tied};
 
 /// The fields of a module that hold its tensors and its parts. Their names are not part of the
 /// names in a `state_dict`.
@@ -303,9 +303,7 @@ impl<'a> Pytorch<'a> {
                 return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
             }
             if source.get(&text).is_some() {
-                let what =
-                    format!("the value {text} is the name of a tensor, of which it would be a tie");
-                return Err(Error::from(ErrorKind::Unsupported(what)).at_path(path));
+                return Err(would_be_tied(&text).at_path(path));
             }
             texts.push((name, text));
         }

@@ -173,6 +173,37 @@ fn a_save_replaces_what_was_there() {
     assert_snapshot!(folder.refused(saved), @r#"FOLDER: the checkpoint in it has the index "other.safetensors.index.json", remove it or take another folder"#);
 }
 
+/// A killed save would leave some of the new files under the names of old ones.
+#[test]
+fn files_without_an_index_keep_their_names_until_there_is_one() {
+    let (folder, made) = (Folder::new(), Folder::new());
+    let save = |tensors: &Tensors<'_>, folder: &Folder| {
+        safetensors::save_sharded(tensors, folder.path(), 1).unwrap()
+    };
+    let old = save(&bytes(&[("a", 1), ("b", 2)]), &made);
+    for others in [&[][..], &["adapter-00001-of-00002.safetensors"], &["model.fp16.safetensors"]] {
+        for path in old.iter().filter(|path| path.extension().unwrap() != "json") {
+            fs::copy(path, folder.join(path.file_name().unwrap().to_str().unwrap())).unwrap();
+        }
+        others.iter().for_each(|name| folder.shard(name, &[("c", &[0])]));
+        let new = bytes(&[("a", 3), ("b", 4)]);
+        save(&new, &folder);
+        assert_eq!(safetensors::open(folder.path()).unwrap().read().unwrap(), new);
+        let shard = |number| format!("model-TAG-0000{number}-of-00002.safetensors");
+        let mut all = vec![shard(1), shard(2), "model.safetensors.index.json".to_owned()];
+        all.extend(others.iter().map(|name| (*name).to_owned()));
+        all.sort();
+        assert_eq!(listed(&folder), all);
+        fs::read_dir(folder.path())
+            .unwrap()
+            .for_each(|it| fs::remove_file(it.unwrap().path()).unwrap());
+    }
+    // One file that is the whole model by another name.
+    folder.shard("weights.safetensors", &[("c", &[0])]);
+    save(&bytes(&[("a", 3), ("b", 4)]), &folder);
+    assert_eq!(listed(&folder)[0], "model-TAG-00001-of-00002.safetensors");
+}
+
 /// Only files that may still be there are named as replaced.
 #[test]
 fn an_index_does_not_grow() {
@@ -245,11 +276,43 @@ fn tied_tensors_are_stored_once() {
     assert_snapshot!(tensors().tie("head", "x").unwrap_err(), @r#""head", u8[3], cannot be tied to "x", u8[3]: two equal tensors can be"#);
     assert_snapshot!(tensors().tie("head", "y").unwrap_err(), @r#"there is no tensor "y", to be tied"#);
     assert_snapshot!(tensors().tie("x", "x").unwrap_err(), @r#""x", u8[3], cannot be tied to "x", u8[3]: two equal tensors can be"#);
+    for name in ["format", "treedef", "treedef.arrays", "treedef.matrices", "treedef.renames"] {
+        let reserved = bytes(&[]).with_metadata("treedef", "[*; 2]");
+        let pair = [name, "wte"]
+            .map(|name| (name.to_owned(), Tensor::new(Dtype::U8, vec![1], vec![1]).unwrap()));
+        let reserved =
+            Tensors::new(pair).unwrap().with_metadata(name, reserved.metadata("treedef").unwrap());
+        let error = reserved.tie(name, "wte").unwrap_err();
+        assert_eq!(error.to_string(), format!("the name `{name}` is reserved"));
+    }
+    let taken = tensors().with_metadata("head", "a title").tie("head", "wte");
+    assert_snapshot!(taken.unwrap_err(), @r#""head" cannot be tied: its text in the metadata is "a title""#);
+    // The text of a tensor's name is not an alias under the name of a tensor.
+    let tied = tensors().with_metadata("x", "head").with_metadata("top", "head");
+    let tied = tied.tie("head", "wte").unwrap();
+    assert_eq!(["x", "top", "head"].map(|key| tied.metadata(key).unwrap()), ["head", "wte", "wte"]);
     // A file of few bytes does not become a large value.
     let names = (0..100).map(|number| (number.to_string(), "x".to_owned()));
     let many = names.fold(bytes(&[("x", 9)]), |all, (alias, of)| all.with_metadata(alias, of));
     let error = many.load::<BTreeMap<String, Vec<u8>>>().unwrap_err();
     assert_snapshot!(error, @"the aliases of tied tensors have 900 bytes, more than 64 times those of the tensors");
+}
+
+/// A source has the names that the saved file has.
+#[test]
+fn a_text_of_a_source_is_an_alias_as_in_its_file() {
+    let tensors = bytes(&[("wte", 2), ("x", 3)]);
+    let source = Source::from(&tensors).with_metadata("head", "wte").with_metadata("top", "x");
+    for source in [source.clone(), source.with_metadata("head", "a title")] {
+        let mut file = Vec::new();
+        safetensors::write(&source, &mut file).unwrap();
+        let read = safetensors::from_bytes(&file).unwrap();
+        assert_eq!(source.aliases().collect::<Vec<_>>(), read.aliases().collect::<Vec<_>>());
+        for name in ["head", "top", "wte"] {
+            let bytes = |source: &Source<'_>| source.get(name).map(|it| it.num_bytes());
+            assert_eq!(bytes(&source), bytes(&read), "{name}");
+        }
+    }
 }
 
 #[cfg(unix)]

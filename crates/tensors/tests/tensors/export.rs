@@ -180,8 +180,49 @@ fn what_no_tensor_holds_is_listed_or_in_the_metadata() {
     assert_eq!(export.tree::<Leaf>(&export.tensors(&tree).unwrap()).unwrap(), tree);
     let opaque = Tree::of(&treedef::Opaque((1, 2.0))).unwrap();
     assert_eq!(export.tree::<Leaf>(&export.tensors(&opaque).unwrap()).unwrap(), opaque);
-    let reserved = Tree::of(&HashMap::from([("treedef", "text")])).unwrap();
-    refused(export.tensors(&reserved), "the key `treedef` is twice in the metadata");
+    for name in ["treedef", "treedef.arrays", "treedef.matrices", "treedef.renames"] {
+        let reserved = Tree::of(&HashMap::from([(name, "text")])).unwrap();
+        let error = format!("the name `{name}` is reserved at `[{name:?}]`");
+        refused(export.tensors(&reserved), &error);
+        // Nothing reads it as a part of the structure.
+        let without = export.clone().structure_in_metadata(false).tensors(&reserved).unwrap();
+        assert_eq!(without.metadata(name), Some("\"text\""));
+    }
+}
+
+/// Metadata has the names of tied tensors, too.
+#[test]
+fn a_text_that_would_be_read_as_a_tensor_is_refused() {
+    let export = Export::new().rest_in_metadata(true);
+    let rows = [
+        (
+            r#"{"\"a\"": *, "s": *}"#,
+            vec![Leaf::F64(1.5), Leaf::from("a")],
+            r#"the value "a" is the name of a tensor, of which it would be a tie at `["s"]`"#,
+        ),
+        (
+            r#"{"None": *, "s": *}"#,
+            vec![Leaf::F64(1.5), Leaf::None],
+            r#"the value None is the name of a tensor, of which it would be a tie at `["s"]`"#,
+        ),
+        (
+            r#"{"a": {"b": *}, "a.b": *}"#,
+            vec![Leaf::from("text"), Leaf::F64(1.5)],
+            r#"the name `a.b` is also that of `["a.b"]` at `["a"]["b"]`"#,
+        ),
+        (
+            r#"{"a": {"b": *}, "a.b": *}"#,
+            vec![Leaf::from("text"), Leaf::from("other")],
+            r#"the name `a.b` is also that of `["a"]["b"]` at `["a.b"]`"#,
+        ),
+    ];
+    for (structure, leaves, error) in rows {
+        refused(export.tensors(&Tree::new(def(structure), leaves).unwrap()), error);
+    }
+    // This key has no aliases.
+    let leaves = vec![Leaf::F64(1.5), Leaf::from("a")];
+    let format = Tree::new(def(r#"{"\"a\"": *, "format": *}"#), leaves).unwrap();
+    assert_eq!(export.tree::<Leaf>(&export.tensors(&format).unwrap()).unwrap(), format);
 }
 
 #[test]
