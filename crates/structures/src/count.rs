@@ -341,8 +341,9 @@ impl Structures {
     }
 
     /// Counts a document. Returns whether its structure is new. Keys of equal value are the same, whatever
-    /// the width of their numbers; the structure has the first of them. A structure that is folded after it
-    /// was counted is new once more, unless [`settle`](Self::settle) was called; its count is right.
+    /// the width of their numbers; the structure has the first of them in canonical order. A structure that is
+    /// folded after it was counted is new once more, unless [`settle`](Self::settle) was called; its count is
+    /// right.
     ///
     /// An [array](treedef::Array) counts like the nested sequences that it represents, which takes
     /// the time and memory of [`without_arrays`](Tree::without_arrays). Every other

@@ -57,6 +57,10 @@ fn all_protocols_are_read() {
     // Protocol 0: texts.
     assert_snapshot!(pickled(b"(lp0\nI7\naI01\naL12L\naF2.5\naS'a\\'\\n'\naV\\u00e9b\naNa."), @r#"[7i64, true, 12i64, 2.5, "a'\n", "éb", None]"#);
     assert_snapshot!(pickled(b"(dp0\nS'k'\np1\n(I1\nI2\ntp2\nsg1\ng2\ns."), @r#"{"k": (1i64, 2i64)}"#);
+    // What begins like an escape, but has a sign.
+    assert_snapshot!(pickled(b"(V\\u0041\\u+041\\U-0000041\nV\\u004\nt."), @r#"("A\\u+041\\U-0000041", "\\u004")"#);
+    assert!(pickled(b"S'\\x41'\n.").contains("A"));
+    assert!(pickled(b"S'\\x+1'\n.").contains("a text without quotes"));
     // Protocol 1 and 2.
     assert_snapshot!(pickled(b"(K\x01M\0\x02J\xff\xff\xff\xffU\x02abT\x01\0\0\0cG?\xf8\0\0\0\0\0\0\x88\x89\x8a\0\x8a\x01\xfft."), @r#"(1i64, 512i64, -1i64, "ab", "c", 1.5, true, false, 0i64, -1i64)"#);
     assert_snapshot!(pickled(b"\x80\x02\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\0\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\x8a\x11\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\x87."), @r#"(170141183460469231731687303715884105728u128, "340282366920938463463374607431768211456", "-340282366920938463463374607431768211456")"#);
@@ -115,6 +119,13 @@ fn what_python_and_numpy_make_is_known() {
     let scalar =
         [b"cnumpy.core.multiarray\nscalar\n".as_slice(), dtype, b"C\x02\x01\x02\x86R."].concat();
     assert_snapshot!(pickled(&scalar), @"258i16");
+    let bool = |byte: u8| {
+        let dtype = b"cnumpy\ndtype\nX\x02\0\0\0b1\x89\x88\x87R(K\x03X\x01\0\0\0|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb";
+        let parts = [&b"cnumpy.core.multiarray\nscalar\n"[..], dtype, b"C\x01", &[byte], b"\x86R."];
+        pickled(&parts.concat())
+    };
+    assert_eq!([bool(0), bool(1)], ["false", "true"]);
+    assert_snapshot!(bool(2), @"");
     let array = [
         b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85C\x01b\x87R(K\x01K\x02K\x02\x86",
         dtype.as_slice(),
@@ -316,6 +327,26 @@ fn two_tensors_of_one_name_are_an_error_of_the_source_alone() {
     let all = source.separate();
     assert_eq!(all.iter().map(|it| it.name()).collect::<Vec<_>>(), ["1", r#"["1"]"#]);
     assert_eq!(file.with_distinct_names().1, []);
+}
+
+/// PyTorch writes the numbers of old files with the lowest byte first on each machine, and the counts of storages
+/// too, but for its old versions.
+#[test]
+fn an_old_file_of_a_big_endian_machine_has_little_endian_numbers() {
+    let system = b"}X\r\0\0\0little_endian\x89s.".as_slice();
+    let start = [START.strip_suffix(b"}.").unwrap(), system].concat();
+    let pickle = tensor(b"K\0K\x04\x85K\x01\x85");
+    for count in [4_u64.to_le_bytes(), 4_u64.to_be_bytes()] {
+        let file = [&start[..], &pickle, b"]X\x01\0\0\x000a.", &count, FLOATS].concat();
+        let file = pytorch::from_bytes(&file).unwrap();
+        let tree = file.tree().unwrap().to_string();
+        assert_eq!(tree, "[1.0f32, 2.0f32, 3.0f32, 4.0f32]");
+    }
+    let little = [START, &pickle, b"]X\x01\0\0\x000a.", &4_u64.to_be_bytes(), FLOATS].concat();
+    assert_snapshot!(read(&little), @r#"
+    : f32[4]
+    the file: "": the file ends inside of the storage "0" at byte 132
+    "#);
 }
 
 #[test]

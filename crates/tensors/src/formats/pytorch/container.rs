@@ -188,7 +188,7 @@ fn old(bytes: &FileBytes<'_>) -> Result<Container> {
         ));
     }
     let system = unpickler::read(&mut input)?;
-    let big_endian = is_of_big_endian(&system);
+    let is_of_big_endian = is_of_big_endian(&system);
     let (graph, root) = unpickler::read(&mut input)?;
     let sizes = keys(&graph);
     let at = input.at();
@@ -198,8 +198,9 @@ fn old(bytes: &FileBytes<'_>) -> Result<Container> {
     let keys = keys.ok_or_else(|| {
         malformed(usize::try_from(at).unwrap_or(usize::MAX), "no list of the keys of storages")
     })?;
-    let places = behind(bytes, (input.at(), big_endian), &keys, &sizes);
-    let storages = StorageTable { places, big_endian };
+    let places = behind(bytes, (input.at(), is_of_big_endian), &keys, &sizes);
+    // Each machine writes the numbers with the lowest byte first.
+    let storages = StorageTable { places, big_endian: false };
     let unknown = unknown(&[&magic.0, &version.0, &system.0, &graph, &list]);
     Ok(Container { graph, root, storages, is_torchscript: false, unknown })
 }
@@ -210,10 +211,11 @@ fn is_of_big_endian((graph, root): &(Graph, ObjectId)) -> bool {
     order.next().is_some_and(|(_, value)| matches!(graph.get(*value), Object::Bool(false)))
 }
 
-/// Where the storages are behind the pickles: each has the number of its elements before it.
+/// Where the storages are behind the pickles: each has the number of its elements before it. Old
+/// versions of PyTorch wrote this number, and nothing else, in the byte order of the machine.
 fn behind(
     bytes: &FileBytes<'_>,
-    (mut at, big_endian): (u64, bool),
+    (mut at, is_of_big_endian): (u64, bool),
     keys: &[&str],
     sizes: &BTreeMap<String, u64>,
 ) -> HashMap<String, Result<ByteRange, String>> {
@@ -223,14 +225,13 @@ fn behind(
             let mut count = [0; 8];
             let cut = |_| format!("the file ends before the storage {} at byte {at}", quoted(key));
             bytes.read_exact_at(&mut count, at).map_err(cut)?;
-            let count =
-                if big_endian { u64::from_be_bytes(count) } else { u64::from_le_bytes(count) };
             let size = sizes.get(*key);
             let size = size.ok_or_else(|| format!("nothing says the type of {}", quoted(key)))?;
             let start = at.saturating_add(8);
-            let length = count.checked_mul(*size);
-            let length =
-                length.filter(|it| start.checked_add(*it).is_some_and(|end| end <= bytes.len()));
+            let fits = |it: &u64| start.checked_add(*it).is_some_and(|end| end <= bytes.len());
+            let length = |count: u64| count.checked_mul(*size).filter(fits);
+            let of_big_endian = || length(u64::from_be_bytes(count)).filter(|_| is_of_big_endian);
+            let length = length(u64::from_le_bytes(count)).or_else(of_big_endian);
             let length = length.ok_or_else(|| {
                 format!("the file ends inside of the storage {} at byte {at}", quoted(key))
             })?;

@@ -61,12 +61,19 @@ pub(super) fn unquoted(line: &[u8]) -> Option<Vec<u8>> {
             b'x' => {
                 let (digits, rest) = inner.split_at_checked(2)?;
                 inner = rest;
-                bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+                bytes.push(u8::try_from(hexadecimal(digits)?).ok()?);
             }
             other => bytes.push(*other),
         }
     }
     Some(bytes)
+}
+
+/// The number of digits alone, without a sign.
+fn hexadecimal(digits: &[u8]) -> Option<u32> {
+    let digits = std::str::from_utf8(digits).ok()?;
+    let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u32::from_str_radix(digits, 16).ok().filter(|_| are_digits)
 }
 
 /// A line of Latin-1 with `\uXXXX` and `\UXXXXXXXX`, as UTF-8.
@@ -79,9 +86,7 @@ pub(super) fn unescaped_unicode(line: &[u8]) -> Vec<u8> {
             _ => 0,
         };
         let digits = after.get(1..1 + width).filter(|_| width > 0);
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        let char = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        match char.and_then(char::from_u32) {
+        match digits.and_then(hexadecimal).and_then(char::from_u32) {
             Some(char) => {
                 text.push(char);
                 rest = after.get(1 + width..).or_bug();

@@ -423,7 +423,7 @@ fn number(element: NumberType, bytes: &[u8]) -> Option<Leaf> {
     }
     let NumberType::Dtype(dtype) = element else { return None };
     Some(match dtype {
-        Dtype::Bool => Leaf::from(bytes == [1]),
+        Dtype::Bool => Leaf::from(bytes.first().filter(|byte| **byte < 2)? == &1),
         Dtype::U8 => leaf!(u8),
         Dtype::I8 => leaf!(i8),
         Dtype::U16 => leaf!(u16),
