@@ -281,6 +281,18 @@ fn the_parts_of_a_model_are_opened_together() {
     assert_snapshot!(told(&path(1)), @r#"the name "a" occurs in two parts"#);
     std::fs::write(path(2), part(2, 3, "b", 0)).unwrap();
     assert_snapshot!(told(&path(1)), @"FOLDER/m-00002-of-00003.gguf: part 3 of 3, and its name says part 2 of 3");
+    let cut = std::fs::read(path(2)).unwrap();
+    std::fs::write(path(2), &cut[..60]).unwrap();
+    for opened in [path(1), path(3)] {
+        let error = told(&opened);
+        let expected = "FOLDER/m-00002-of-00003.gguf: the file ends inside its header at byte";
+        assert!(error.starts_with(expected), "{error}");
+    }
+    assert!(told(&path(2)).starts_with("the file ends inside its header"));
+    std::fs::write(path(2), part(1, 3, "b", 0)).unwrap();
+    std::fs::write(path(1), b"GGUF").unwrap();
+    assert!(told(folder.path()).starts_with("FOLDER/m-00001-of-00003.gguf: "));
+    std::fs::write(path(1), part(0, 3, "a", 0)).unwrap();
     std::fs::remove_file(path(2)).unwrap();
     assert_snapshot!(told(&path(3)), @r#"FOLDER/m-00003-of-00003.gguf: part 3 of 3, and "m-00002-of-00003.gguf" is not there"#);
     std::fs::remove_file(path(1)).unwrap();

@@ -134,8 +134,14 @@ impl fmt::Display for GgufTensor {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Gguf> {
-    let path = path.as_ref();
-    let path = if path.is_dir() { split_files::model_in(path)? } else { path.to_owned() };
+    let asked = path.as_ref();
+    let path = if asked.is_dir() { split_files::model_in(asked)? } else { asked.to_owned() };
+    // The fault of another file than the one that was asked for names it.
+    let open_file = |path: &Path, number| {
+        let is_other = path != asked;
+        let about = |error: Error| error.about(&path.display().to_string());
+        open_file(path, number).map_err(|error| if is_other { about(error) } else { error })
+    };
     let first = open_file(&path, 0)?;
     let Some(part) = first.part() else { return Ok(first) };
     let mut parts = Vec::new();
