@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use treedef::{Diff, Leaf, Tree};
+use treedef::{ChangeKind, Diff, Leaf, Tree};
 use treedef_tensors::Source;
 
 use crate::args::{Limits, Output, ReadArgs, Report};
@@ -11,6 +11,8 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::json::json_failure;
 use crate::formats::keys::with_keys_for;
+use crate::numbers::exact;
+use crate::paths::part_at;
 use crate::reading::input::{self, Input, name_of, read_beside};
 use crate::tensors::checkpoint::expect_room;
 use crate::tensors::files;
@@ -80,15 +82,45 @@ fn to_document(
 fn after(tree: &Tree<Leaf>, diff: &Patch) -> Result<Tree<Leaf>> {
     match tree.patch(diff) {
         Ok(new) => Ok(new),
-        Err(error) => after_plain(tree, tree.clone(), diff)?.ok_or_else(|| error.into()),
+        Err(error) => {
+            after_plain(tree, tree.clone(), diff)?.ok_or_else(|| not_there(error, tree, diff))
+        }
+    }
+}
+
+/// The error of a tree that differs from the old one of a patch. The library prints long numbers as structs.
+fn not_there(error: treedef::Error, tree: &Tree<Leaf>, diff: &Patch) -> Failure {
+    if !exact::is_printed(&error.to_string()) {
+        return error.into();
+    }
+    let path = error.path().clone();
+    let expected = diff.changes.iter().find_map(|change| {
+        let (ChangeKind::Replaced { old, .. } | ChangeKind::Removed(old)) = &change.kind else {
+            return None;
+        };
+        let below = path.keys().strip_prefix(change.path.keys())?;
+        part_at(old, &below.iter().cloned().collect())
+    });
+    match expected.zip(part_at(tree, &path)) {
+        Some((expected, found)) => {
+            let text = |part: Tree<Leaf>| exact::printed(&part.to_string());
+            let (expected, found) = (text(expected), text(found));
+            Failure::new(format!("expected `{expected}`, found `{found}` at `{path}`"))
+        }
+        None => error.into(),
     }
 }
 
 /// The tree after a patch that was made with another format. Such a patch has no widths of numbers, one
-/// form of nothing, and each number of an array on its own.
+/// form of nothing, and each number of an array on its own. Long numbers are compared by value.
 fn after_plain(tree: &Tree<Leaf>, values: Tree<Leaf>, diff: &Patch) -> Result<Option<Tree<Leaf>>> {
-    let plain = with_paths(values)?;
-    let new = plain.patch(diff).ok();
+    let (plain, mut diff) = (with_paths(values)?, diff.clone());
+    for change in &mut diff.changes {
+        if let ChangeKind::Replaced { old, .. } | ChangeKind::Removed(old) = &mut change.kind {
+            *old = with_paths(old.clone())?;
+        }
+    }
+    let new = plain.patch(&diff).ok();
     new.map(|new| restored(tree, &plain, &new)).transpose()
 }
 

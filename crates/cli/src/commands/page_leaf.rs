@@ -7,6 +7,7 @@ use treedef::{Array, Leaf, LeafKind, Tree};
 use crate::comparing::tensor_file::TensorFile;
 use crate::failure::Result;
 use crate::format::Format;
+use crate::numbers::exact;
 use crate::reading::input::Input;
 use crate::reading::parse::Document;
 use crate::tensors::trees::{DocumentLeaf, HalfFormat, with_halves};
@@ -52,14 +53,14 @@ impl PageLeaf {
     }
 
     pub(super) fn kind(&self) -> Option<LeafKind> {
-        self.value().map(Leaf::kind)
+        self.value().map(exact::kind)
     }
 
     /// `f32[4, 5]`, `u64`
     pub(super) fn type_text(&self) -> String {
         match self {
             PageLeaf::Value(leaf) => {
-                leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
+                leaf.as_array().map_or_else(|| exact::kind(leaf).to_string(), ToString::to_string)
             }
             PageLeaf::Type(text, _) => text.clone(),
         }

@@ -15,6 +15,7 @@ use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::json::visible;
+use crate::numbers::exact;
 use crate::output;
 use crate::paths::{readable, shown as path_shown};
 use crate::reading::documents::{DocumentPlace, Documents};
@@ -109,7 +110,7 @@ impl<W: Write> Selection<'_, W> {
         self.out.flush()?;
         documents.warn();
         let what = |leaf: &Leaf| {
-            leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
+            leaf.as_array().map_or_else(|| exact::kind(leaf).to_string(), ToString::to_string)
         };
         Ok((!self.found).then(|| no_match(&without, self.pattern, what)))
     }

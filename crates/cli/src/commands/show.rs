@@ -218,7 +218,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
                 let array = leaves.first().and_then(Leaf::as_array);
                 let kind = match array {
                     Some(array) => Some(array.dtype().to_string()),
-                    None => leaves.first().map(|leaf| leaf.kind().to_string()),
+                    None => leaves.first().map(|leaf| exact::kind(leaf).to_string()),
                 };
                 let shape = array.map_or_else(|| &block.shape[..], Array::shape);
                 let tree = Tree::new(block.node.to_treedef(), leaves.to_vec());

@@ -141,7 +141,7 @@ pub(crate) fn with_plain_leaves(tree: Tree<Leaf>) -> Tree<Leaf> {
 pub(crate) fn with_numbers_by_value(tree: Tree<Leaf>) -> Tree<Leaf> {
     /// Below it, an `i128` holds each integer.
     const LIMIT: f64 = (1_u128 << 127) as f64;
-    tree.map(|leaf| match plain_leaf(leaf) {
+    tree.map(|leaf| match with_free_width(exact::by_integer(plain_leaf(leaf))) {
         Leaf::F64(number) if number.fract() == 0.0 && number.abs() < LIMIT => {
             #[allow(clippy::cast_possible_truncation, reason = "nothing is behind the point")]
             let integer = number as i128;

@@ -123,7 +123,7 @@ struct LossCollector<'a> {
 /// The kind of a node, for a message.
 fn described(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
     match (node.kind(), leaf) {
-        (NodeKind::Leaf, Some(leaf)) => leaf.kind().to_string(),
+        (NodeKind::Leaf, Some(leaf)) => exact::kind(leaf).to_string(),
         (NodeKind::None | NodeKind::Unit, _) => "null".to_owned(),
         (NodeKind::Seq, _) => "a sequence".to_owned(),
         (NodeKind::Map, _) => "a map".to_owned(),
@@ -159,9 +159,10 @@ impl LossCollector<'_> {
         if old == new {
             return;
         }
-        let (kind, other) = (old.kind(), new.kind());
+        let (kind, other) = (exact::kind(old), exact::kind(new));
         match (is_same(old, new), kind == other) {
             (true, _) if !self.typed => {}
+            (true, true) if exact::text_of(old).is_some() => {}
             (true, _) => drop(self.types.insert(kind.to_string())),
             (false, _) if exact::text_of(old).is_some() => {
                 let became = format!("{other} of another value");
@@ -272,7 +273,7 @@ impl LossCollector<'_> {
     fn key(&mut self, old: &Key, new: &Key) -> Option<&'static str> {
         let (Key::Entry(old), Key::Entry(new)) = (old, new) else { return None };
         let is_text = |key: &Value| key_form(key).as_str().is_some();
-        let (a, b) = (Leaf::from(old.clone()).kind(), Leaf::from(new.clone()).kind());
+        let [a, b] = [old, new].map(|key| exact::kind(&Leaf::from(key.clone())));
         match (is_text(old), is_text(new)) {
             (false, true) => Some("a text"),
             (true, false) => Some("another key"),

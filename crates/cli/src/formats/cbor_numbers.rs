@@ -16,7 +16,7 @@ const LONGEST: usize = 512;
 /// The first byte of the tag of a positive number; a negative one has the next tag.
 const POSITIVE: u8 = 0xc2;
 
-/// An integer that the reader cannot represent, and its position.
+/// An integer or a tag that the reader cannot represent, and its position.
 struct Bignum {
     place: Range<usize>,
     number: BigInteger,
@@ -28,6 +28,8 @@ enum BigInteger {
     Long(String),
     /// An integer whose bytes are in pieces, joined.
     InPieces(Vec<u8>),
+    /// The tag of a key, which is left out.
+    Tag,
 }
 
 impl BigInteger {
@@ -47,24 +49,27 @@ impl Bignum {
     fn digits(&self) -> Option<&str> {
         match &self.number {
             BigInteger::Long(digits) => Some(digits),
-            BigInteger::InPieces(_) => None,
+            BigInteger::InPieces(_) | BigInteger::Tag => None,
         }
     }
 }
 
-/// Reads CBOR, with such integers unchanged. A key that is one becomes the text of its digits.
+/// Reads CBOR, with such integers unchanged. A key that is one becomes the text of its digits. Other tags of
+/// keys are dropped: also returns whether there are some.
 pub(crate) fn of_cbor(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<Tree<Leaf>>,
-) -> Result<Tree<Leaf>> {
+) -> Result<(Tree<Leaf>, bool)> {
     let numbers = bignums(bytes);
     if numbers.is_empty() {
-        return read(bytes);
+        return Ok((read(bytes)?, false));
     }
+    let has_dropped = numbers.iter().any(|number| matches!(number.number, BigInteger::Tag));
     let places: Vec<_> = numbers.iter().map(|number| number.place.clone()).collect();
     // The parts that do not depend on the leaves.
     let fixed = |at: usize| match numbers.get(at)? {
         Bignum { number: BigInteger::InPieces(whole), .. } => Some(whole.clone()),
+        Bignum { number: BigInteger::Tag, .. } => Some(Vec::new()),
         Bignum { number: BigInteger::Long(digits), is_key: true, .. } => {
             let head = if digits.len() < 256 { 2 } else { 3 };
             Some([&head_of_text(digits.len() + head)[..], digits.as_bytes()].concat())
@@ -88,7 +93,8 @@ pub(crate) fn of_cbor(
     };
     let tree = with(&text)?;
     let indices = with(&index).ok();
-    joined(tree, indices, |at| long(numbers.get(at)?.digits()?)).or_else(|_| read(bytes))
+    let joined = joined(tree, indices, |at| long(numbers.get(at)?.digits()?));
+    Ok((joined.or_else(|_| read(bytes))?, has_dropped))
 }
 
 /// The integer of a text in another base, if 64 bits do not hold it.
@@ -167,7 +173,8 @@ fn head_of_text(length: usize) -> Vec<u8> {
 
 /// A file is one head after another. The content of bytes and texts follows their heads.
 fn bignums(bytes: &[u8]) -> Vec<Bignum> {
-    let (mut numbers, mut at, mut tag) = (Vec::new(), 0, None);
+    // The tag of an integer before the next head: its place, and whether the integer is negative.
+    let (mut numbers, mut at, mut tag) = (Vec::new(), 0, None::<(usize, bool)>);
     let mut open = Vec::<OpenContainer>::new();
     while let Some((kind, value, length)) = head(bytes, at) {
         let start = at;
@@ -180,18 +187,26 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         if let (2 | 3, Some(value)) = (kind, value) {
             let end = usize::try_from(value).ok().and_then(|value| at.checked_add(value));
             let Some(content) = end.and_then(|end| bytes.get(at..end)) else { break };
-            if let (2, Some(is_negative)) = (kind, tag)
+            if let (2, Some((start, is_negative))) = (kind, tag)
                 && let Some(number) = BigInteger::of(content, is_negative, false)
             {
-                numbers.push(Bignum { place: start - 1..at + content.len(), number, is_key });
+                numbers.push(Bignum { place: start..at + content.len(), number, is_key });
             }
             at += content.len();
         }
-        if let (2, None, Some(is_negative)) = (kind, value, tag)
+        if let (2, None, Some((start, is_negative))) = (kind, value, tag)
             && let Some((content, end)) = pieces(bytes, at)
             && let Some(number) = BigInteger::of(&content, is_negative, true)
         {
-            numbers.push(Bignum { place: start - 1..end, number, is_key });
+            numbers.push(Bignum { place: start..end, number, is_key });
+        }
+        tag = match (kind, value) {
+            (6, Some(number @ (2 | 3))) => Some((start, number == 3)),
+            _ => None,
+        };
+        let is_of_number = tag.is_some() && head(bytes, at).is_some_and(|(kind, ..)| kind == 2);
+        if kind == 6 && is_key && !is_of_number {
+            numbers.push(Bignum { place: start..at, number: BigInteger::Tag, is_key });
         }
         if kind != 6 && !is_break {
             open.last_mut().into_iter().for_each(|it| it.count += 1);
@@ -210,11 +225,6 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
         while kind != 6 && open.last().is_some_and(|it| it.length == Some(it.count)) {
             open.pop();
         }
-        tag = match bytes.get(start) {
-            Some(&POSITIVE) => Some(false),
-            Some(byte) if *byte == POSITIVE + 1 => Some(true),
-            _ => None,
-        };
     }
     numbers
 }

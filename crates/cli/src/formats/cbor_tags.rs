@@ -18,7 +18,7 @@ const TAG: NodeHead<'_> =
 #[derive(Debug, Default)]
 pub(crate) struct Tags {
     /// The numbers of the tags around a value, from the outside in.
-    paths: HashMap<Path, Vec<Leaf>>,
+    pub(crate) paths: HashMap<Path, Vec<Leaf>>,
     /// Whether some tags of the document were dropped.
     pub(crate) has_dropped: bool,
 }

@@ -57,13 +57,23 @@ fn text(decimal: &Decimal) -> String {
         Some((whole, part)) if !whole.is_empty() && !part.is_empty() => {
             return format!("{sign}{whole}.{part}");
         }
-        Some((_, "")) => return format!("{sign}{digits}"),
-        None if whole < 60 => return format!("{sign}{digits:0<whole$}"),
+        Some((_, "")) => return as_float(format!("{sign}{digits}")),
+        None if whole < 60 => return as_float(format!("{sign}{digits:0<whole$}")),
         _ => {}
     }
     let (first, rest) = digits.split_at_checked(1).unwrap_or(("0", ""));
     let point = if rest.is_empty() { "" } else { "." };
     format!("{sign}{first}{point}{rest}e{}", decimal.exponent)
+}
+
+/// The digits with a point, if they would be read as an integer without one.
+fn as_float(digits: String) -> String {
+    if integer(&digits).is_some() { digits + ".0" } else { digits }
+}
+
+fn integer(digits: &str) -> Option<Leaf> {
+    let signed = digits.parse::<i128>().ok().map(Leaf::from);
+    signed.or_else(|| digits.parse::<u128>().ok().map(Leaf::from))
 }
 
 /// The number of a text, if 64 bits cannot hold it.
@@ -75,11 +85,8 @@ pub(crate) fn long(text: &str) -> Option<Leaf> {
     if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
         return None;
     }
-    if let Ok(number) = text.parse::<i128>() {
-        return Some(number.into());
-    }
-    if let Ok(number) = text.parse::<u128>() {
-        return Some(number.into());
+    if let Some(number) = integer(text) {
+        return Some(number);
     }
     let float = text.parse::<f64>().ok()?;
     let digits = text.split(['e', 'E']).next().unwrap_or(text);
@@ -132,6 +139,26 @@ pub(crate) fn by_value(leaf: Leaf) -> Leaf {
     one.map_or(leaf, Leaf::from)
 }
 
+/// The leaf as an integer, or else as a float of 64 bits, if it is a text or a long integer of the same value.
+pub(crate) fn by_integer(leaf: Leaf) -> Leaf {
+    let digits = match &leaf {
+        Leaf::U128(number) => number.get().to_string(),
+        _ => match text_of(&by_value(leaf.clone())) {
+            Some(text) => text.strip_suffix(".0").unwrap_or(&text).to_owned(),
+            None => return leaf,
+        },
+    };
+    if let Ok(number) = digits.parse::<i128>() {
+        return number.into();
+    }
+    let float = digits.parse().unwrap_or(f64::NAN);
+    // All digits of a float decide whether it equals the integer.
+    if float.is_finite() && Decimal::of(&format!("{float:.0}")) == Decimal::of(&digits) {
+        return float.into();
+    }
+    integer(&digits).unwrap_or(leaf)
+}
+
 /// Whether both are texts of the same number.
 pub(crate) fn is_same(old: &Leaf, new: &Leaf) -> bool {
     text_of(old).is_some() && by_value(old.clone()) == by_value(new.clone())
@@ -173,7 +200,7 @@ pub(crate) fn with_doubles(tree: Tree<Leaf>) -> Tree<Leaf> {
     })
 }
 
-/// The kind of a leaf. A number that is kept as a text counts as a float of another kind.
+/// The kind of a leaf. A number that is kept as a text is a float.
 pub(crate) fn kind(leaf: &Leaf) -> LeafKind {
     if text_of(leaf).is_some() { LeafKind::F64 } else { leaf.kind() }
 }

@@ -187,16 +187,17 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// A document in CBOR without its tags, and the places of the tags.
+/// A document in CBOR without its tags, and the places of the tags of values.
 pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tags)> {
-    let tree = of_cbor(bytes, |bytes| {
+    let (tree, has_dropped) = of_cbor(bytes, |bytes| {
         let mut rest = bytes;
         let tree = tagged_tree(&mut rest, seed);
         let tree = tree.map_err(|error| cbor_failure(error, bytes.len() - rest.len()))?;
         expect_end(rest, bytes)?;
         Ok(tree)
     })?;
-    Ok(Tags::taken_from(tree)?)
+    let (tree, tags) = Tags::taken_from(tree)?;
+    Ok((tree, Tags { has_dropped, ..tags }))
 }
 
 /// ciborium does not support seeds.

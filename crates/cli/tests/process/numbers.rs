@@ -75,6 +75,60 @@ fn other_numbers_keep_their_digits_and_are_compared_by_value() {
     assert!(told.contains(structure), "{told}");
 }
 
+/// A patch that was made of one format has other spellings than the document of the other.
+#[test]
+fn a_patch_of_a_long_number_is_applied_to_each_spelling() {
+    let folder = Folder::new("numbers_patch");
+    let [old, new, patch, other] =
+        ["old.json", "new.json", "patch.json", "other.yaml"].map(|name| folder.path(name));
+    for (number, spelling) in [
+        ("1E400", "1.0e+400"),
+        ("1.50e400", "15e399"),
+        ("0.1234567890123456789000", "0.1234567890123456789"),
+        ("18446744073709551616.0", "18446744073709551616.00"),
+    ] {
+        fs::write(&old, format!("{{\"a\":{number},\"b\":[1,{number},null],\"c\":{number}}}"))
+            .unwrap();
+        fs::write(&new, format!("{{\"a\":1e401,\"b\":[1,2,{number},null]}}")).unwrap();
+        fs::write(&patch, run(&["diff", &old, &new, "--patch"]).0).unwrap();
+        let text = format!("a: {spelling}\nb: [1, {spelling}, null]\nc: {spelling}\n");
+        fs::write(&other, &text).unwrap();
+        let (made, told) = run(&["apply", &other, &patch, "--to", "json"]);
+        assert_eq!(told, "", "{number}");
+        fs::write(&old, made).unwrap();
+        assert_eq!(run(&["diff", &old, &new]).0, "", "{number}");
+        // Also in the format of the patch.
+        let respelled = text.replace("a:", "{\"a\":").replace("\nb:", ",\"b\":");
+        let respelled = respelled.replace("\nc:", ",\"c\":").replace("\n", "}");
+        fs::write(&old, respelled).unwrap();
+        assert_eq!(run(&["apply", &old, &patch]).1, "", "{number}");
+        fs::write(&old, format!("{{\"a\":1e402,\"b\":[1,{number},null],\"c\":{number}}}")).unwrap();
+        let told = run(&["apply", &old, &patch]).1;
+        let expected = format!("{old}: expected `{number}`, found `1e402` at `.a`");
+        assert_eq!(told, format!("treedef: {expected}\n"));
+    }
+}
+
+/// Its kind is that of a float, and no name of a crate is shown.
+#[test]
+fn the_kind_of_a_long_number_is_a_float_in_each_command() {
+    let folder = Folder::new("numbers_kind");
+    let file = folder.path("a.json");
+    fs::write(&file, r#"{"a":1e401}"#).unwrap();
+    assert!(run(&["summary", "--json", &file]).0.contains(r#""kind": "f64""#));
+    let told = run(&["select", "a.b", &file]).1;
+    assert!(told.contains("`.a`, which is f64"), "{told}");
+    let page = run(&["view", &file]).0;
+    assert!(page.contains(r#"3,"1e401""#), "its class is not that of a number: {page}");
+    let saved = folder.path("a.tree");
+    assert_eq!(run(&["convert", &file, "-o", &saved]).1, "");
+    for to in ["yaml", "json", "ron"] {
+        assert_eq!(run(&["convert", &saved, "--to", to]).1, "", "{to}");
+    }
+    let told = run(&["convert", &saved, "-o", &folder.path("a.msgpack")]).1;
+    assert!(!told.contains("opaque"), "{told}");
+}
+
 #[test]
 fn numbers_of_toml_are_found_outside_of_texts_comments_and_keys() {
     let folder = Folder::new("numbers_toml");
@@ -209,6 +263,21 @@ fn integers_of_any_length_are_read_in_cbor() {
     let copy = run(&["convert", &cbor, "--to", "json"]).0.replace([' ', '\n'], "");
     assert_eq!(copy, fs::read_to_string(&json).unwrap());
     assert_eq!(run(&["select", "a", &cbor]).0, ".a: -170141183460469231731687303715884105729\n");
+    // The head of a tag need not be the shortest.
+    let heads: [&[u8]; 5] =
+        [&[0xc2], &[0xd8, 2], &[0xd9, 0, 2], &[0xda, 0, 0, 0, 2], &[0xdb, 0, 0, 0, 0, 0, 0, 0, 2]];
+    for head in heads {
+        let number = [head, &most[1..]].concat();
+        let in_pieces = [head, &[0x5f, 0x41, 1, 0x50], &[0; 16], &[0xff]].concat();
+        for number in [number, in_pieces] {
+            fs::write(&cbor, [&[0xa2, 0x61, b'a'][..], &number, &number, &[0x18, 7]].concat())
+                .unwrap();
+            let copy = run(&["convert", &cbor, "--to", "json"]).0.replace([' ', '\n'], "");
+            let digits = "340282366920938463463374607431768211456";
+            assert_eq!(copy, format!("{{\"a\":{digits},\"{digits}\":7}}"), "{head:x?}");
+        }
+    }
+    fs::write(&cbor, &map).unwrap();
     // They are written as they are read.
     let copy = folder.path("copy.cbor");
     for file in [&cbor, &json] {
@@ -264,6 +333,42 @@ fn integers_of_any_length_are_read_in_cbor() {
 }
 
 #[cfg(feature = "schema")]
+/// As the tag of a value, it is not seen, but it is not written back.
+#[test]
+fn a_tag_of_a_key_is_passed_over_in_cbor() {
+    let folder = Folder::new("numbers_key_tags");
+    let [cbor, copy] = ["a.cbor", "copy.cbor"].map(|name| folder.path(name));
+    let cases: [(&[u8], &str); 6] = [
+        (b"\xa1\xc1\x61a\x02", r#"{"a":2}"#),
+        (
+            b"\xd9\xd9\xf7\xa2\xd9\xd9\xf7\xc1\x61a\xc1\x02\x61b\xa1\xd8\x20\x01\x03",
+            r#"{"a":2,"b":{"1":3}}"#,
+        ),
+        (b"\xbf\xc1\x61a\x82\xc1\x02\x03\xff", r#"{"a":[2,3]}"#),
+        (b"\xa1\x82\xc1\x01\xc1\x61x\x02", ""),
+        (b"\xa1\xc2\x41\x07\x02", r#"{"7":2}"#),
+        (
+            b"\xa1\xc1\xc2\x51\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02",
+            r#"{"340282366920938463463374607431768211456":2}"#,
+        ),
+    ];
+    for (bytes, expected) in cases {
+        fs::write(&cbor, bytes).unwrap();
+        let shown = run(&["show", &cbor]);
+        assert!(!shown.0.contains("@@") && shown.1.is_empty(), "{shown:?}");
+        let json = run(&["convert", &cbor, "--to", "json"]).0.replace([' ', '\n'], "");
+        assert_eq!(json, expected, "{bytes:x?}");
+        let has_tag = bytes[1] != 0xc2;
+        let told = run(&["convert", &cbor, "-o", &copy]).1;
+        assert_eq!(told.contains("not kept in cbor: tags of CBOR"), has_tag, "{told}");
+        assert_eq!(run(&["diff", &cbor, &copy]).0, "");
+    }
+    // Without their tags, both are one key.
+    fs::write(&cbor, b"\xa2\xc1\x61a\x02\x61a\x03").unwrap();
+    let told = run(&["show", &cbor]).1;
+    assert!(told.contains("the key `a` occurs twice in one map"), "{told}");
+}
+
 #[test]
 fn a_number_beyond_64_bits_is_one_to_a_schema() {
     let folder = Folder::new("numbers_schema");
