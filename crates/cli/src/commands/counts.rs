@@ -227,12 +227,14 @@ fn add_part(counted: &mut CountedFiles, counts: Counts, part: &str, args: &Shape
 
 const NOT_SAVED: &str = "these counts were not saved by `shapes --save`";
 
-/// The assumptions about places: files follow one another from the first index on, and all indices are
+/// The assumptions about places and counts: a line is counted once, files follow one another from the first index on, and all indices are
 /// lines.
 fn check(counts: &Counts) -> Result<()> {
     let firsts = || counts.files.iter().map(|file| file.first);
     let mut bad = counts.bad.first.iter().chain(&counts.twice.first).map(|(index, ..)| *index);
-    let are_right = firsts().next().is_none_or(|first| first == 0)
+    let are_right = counts.bad.count <= counts.lines
+        && counts.twice.count <= counts.lines
+        && firsts().next().is_none_or(|first| first == 0)
         && firsts().is_sorted()
         && firsts().all(|first| first <= counts.lines)
         && bad.all(|index| index < counts.lines);

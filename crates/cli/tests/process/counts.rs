@@ -164,6 +164,18 @@ fn what_cannot_be_added_says_why() {
         said(&[&b]),
         "treedef: b.counts:1: these counts were not saved by `shapes --save`\n"
     );
+    // More bad lines than lines.
+    for field in ["bad", "twice"] {
+        let count = |count: u64| format!("\"{field}\":{{\"count\":{count}");
+        assert!(text.contains(&count(0)), "{text}");
+        fs::write(&b, text.replacen(&count(0), &count(u64::MAX), 1)).unwrap();
+        for files in [&[&b[..]][..], &[&b, &a]] {
+            assert_eq!(
+                said(files),
+                "treedef: b.counts:1: these counts were not saved by `shapes --save`\n"
+            );
+        }
+    }
     fs::write(&b, "{\"id\": 1}\n").unwrap();
     assert_eq!(run(&["shapes", &b]).2, Some(0), "lines with such a name are lines");
 }
