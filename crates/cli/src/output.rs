@@ -10,6 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::cbor_numbers::for_cbor;
 use crate::formats::cbor_tags::wrong_tag_at;
+use crate::formats::duplicate_keys;
 use crate::formats::json_limits;
 use crate::formats::json5;
 use crate::formats::toml_dates::wrong_date_at;
@@ -82,6 +83,9 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         Format::Toml => {
             if matches!(tree.treedef().root().kind(), NodeKind::Seq | NodeKind::Leaf) {
                 return Err(refused(&"the root has to be a map"));
+            }
+            if let Some((path, key)) = duplicate_keys::first(tree) {
+                return Err(refused(&duplicate_keys::message(&path, &key)));
             }
             let mut nodes = tree.treedef().nodes();
             if let Some((path, _)) = nodes.find(|(_, node)| node.kind() == NodeKind::Unit) {

@@ -1,9 +1,9 @@
 //! `diff --rename`: maps names of the old file to names of the new one, and suggests such pairs.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use treedef::__private::OrBug;
 use treedef::Tree;
 
 use crate::args::Renaming;
@@ -38,11 +38,9 @@ impl Renames {
             let bytes = read_beside(path)?;
             let names = text(&bytes).map_err(|failure| failure.in_file(&name))?;
             for (number, line) in (1..).zip(names.lines()) {
-                let line = line.split('#').next().or_bug();
-                let line = line.trim().trim_start_matches("--rename ").replace(['\'', '"'], "");
-                match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+                match patterns(line.trim().trim_start_matches("--rename ")).as_slice() {
                     [] => {}
-                    [from, to] => all.push(((*from).to_owned(), (*to).to_owned())),
+                    [from, to] => all.push((from.clone(), to.clone())),
                     _ => {
                         let place = format!("{name}:{number}");
                         let message = "expected two patterns: an old name and a new one";
@@ -91,9 +89,41 @@ impl Renames {
     }
 }
 
+/// The patterns in a line. Quotes are of a shell, and a name in backquotes stands for itself.
+fn patterns(line: &str) -> Vec<String> {
+    let (mut all, mut last, mut is_quoted) = (Vec::new(), String::new(), false);
+    for char in line.chars() {
+        is_quoted ^= char == '`';
+        match char {
+            _ if is_quoted => last.push(char),
+            '#' => break,
+            '\'' | '"' => {}
+            _ if !char.is_whitespace() => last.push(char),
+            _ if last.is_empty() => {}
+            _ => all.push(std::mem::take(&mut last)),
+        }
+    }
+    all.extend(Some(last).filter(|last| !last.is_empty()));
+    all
+}
+
+/// A part of a name as `--renames` reads it. `None` if no line can have it.
+fn part_of_line(part: &str) -> Option<Cow<'_, str>> {
+    let is_refused = |c: char| c == '`' || c.is_control() || treedef::__private::is_invisible(c);
+    if part.contains(is_refused) {
+        return None;
+    }
+    let is_special = |c: char| c.is_whitespace() || "#'\"*{},[]".contains(c);
+    let is_plain = !part.is_empty() && !part.starts_with("--") && !part.contains(is_special);
+    Some(if is_plain { part.into() } else { format!("`{part}`").into() })
+}
+
 /// Names that differ only in their numbers.
 struct Family {
+    /// The names as they are.
     pattern: String,
+    /// The pattern that `--renames` reads, if a line can have it.
+    rule: Option<String>,
     /// The numbers in the name of each member, and its tensor.
     members: BTreeMap<Vec<usize>, TensorLeaf>,
     /// The position of the first member in the file.
@@ -116,15 +146,19 @@ fn families(stored: &Tree<TensorSlot>, other: &BTreeSet<&str>) -> Vec<Family> {
         let parts = slot.name.split('.').map(|part| match part.parse::<usize>() {
             Ok(number) if number.to_string() == part => {
                 numbers.push(number);
-                "*"
+                ("*", Some("*".into()))
             }
-            _ => part,
+            _ => (part, part_of_line(part)),
         });
-        let pattern = parts.collect::<Vec<_>>().join(".");
-        let at = *positions.entry(pattern.clone()).or_insert(all.len());
+        let (parts, rules): (Vec<&str>, Vec<Option<Cow<'_, str>>>) = parts.unzip();
+        let pattern = parts.join(".");
+        let rule = rules.into_iter().collect::<Option<Vec<_>>>().map(|rules| rules.join("."));
+        // The name of the root has no pattern.
+        let rule = rule.filter(|_| !slot.name.is_empty());
+        let at = *positions.entry((pattern.clone(), rule.clone())).or_insert(all.len());
         if at == all.len() {
             let words = words(&pattern);
-            all.push(Family { pattern, members: BTreeMap::new(), position, words });
+            all.push(Family { pattern, rule, members: BTreeMap::new(), position, words });
         }
         if let Some(family) = all.get_mut(at) {
             family.members.insert(numbers, slot.leaf.clone());
@@ -137,6 +171,11 @@ fn families(stored: &Tree<TensorSlot>, other: &BTreeSet<&str>) -> Vec<Family> {
 type Members<'f> = Vec<(&'f [usize], &'f [u64])>;
 
 impl Family {
+    /// The names for a terminal.
+    fn shown(&self) -> String {
+        self.rule.clone().unwrap_or_else(|| self.pattern.escape_debug().to_string())
+    }
+
     fn shapes(&self) -> Members<'_> {
         self.members.iter().map(|(at, leaf)| (at.as_slice(), leaf.shape.as_slice())).collect()
     }
@@ -194,8 +233,10 @@ pub(super) fn suggest(old: &TensorFile, new: &TensorFile, json: bool) -> Result<
     });
     let (mut taken, mut given) = (BTreeMap::new(), BTreeSet::new());
     for (old, new) in pairs {
-        if !taken.contains_key(&old.position) && given.insert(new.position) {
-            taken.insert(old.position, (old.pattern.as_str(), new.pattern.as_str()));
+        let rules = old.rule.as_deref().zip(new.rule.as_deref());
+        let Some(rules) = rules.filter(|_| !taken.contains_key(&old.position)) else { continue };
+        if given.insert(new.position) {
+            taken.insert(old.position, rules);
         }
     }
     let found: Vec<(&str, &str)> = taken.values().copied().collect();
@@ -204,19 +245,22 @@ pub(super) fn suggest(old: &TensorFile, new: &TensorFile, json: bool) -> Result<
         print_json(&found.iter().map(object).collect::<Vec<_>>())?;
     } else {
         let width = found.iter().map(|(from, _)| from.chars().count()).max().unwrap_or(0);
-        let line = |(from, to): &(&str, &str)| {
-            format!("{:width$} {}\n", from.escape_debug().to_string(), to.escape_debug())
-        };
+        let line = |(from, to): &(&str, &str)| format!("{from:width$} {to}\n");
         print(&found.iter().map(line).collect::<String>())?;
     }
     let left = olds.len().saturating_sub(found.len()) + news.len().saturating_sub(found.len());
     if left > 0 {
         let rest = olds.iter().filter(|family| !taken.contains_key(&family.position));
-        let rest = rest.map(|family| format!("- {}", family.pattern));
+        let rest = rest.map(|family| format!("- {}", family.shown()));
         let also = news.iter().filter(|family| !given.contains(&family.position));
-        let also = also.map(|family| format!("+ {}", family.pattern));
+        let also = also.map(|family| format!("+ {}", family.shown()));
         let lines: Vec<String> = rest.chain(also).take(20).collect();
-        message!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
+        let has_no_rule = |family: &Family| family.rule.is_none();
+        let or = match olds.iter().chain(&news).any(has_no_rule) {
+            true => ", or a name that no line can have",
+            false => "",
+        };
+        message!("treedef: no other name of the same shapes{or}:\n{}", lines.join("\n"));
     }
     Ok(!found.is_empty() || left == 0)
 }
@@ -230,6 +274,7 @@ mod tests {
         let families = |count| -> Vec<Family> {
             let one = |position| Family {
                 pattern: String::new(),
+                rule: None,
                 members: BTreeMap::new(),
                 position,
                 words: BTreeSet::new(),

@@ -16,7 +16,7 @@ use crate::format::Format;
 use crate::reading::input::Input;
 use crate::reading::progress::Progress;
 use crate::tensors::checkpoint::{Checkpoint, expect_room};
-use crate::tensors::names::{NameTree, display_name};
+use crate::tensors::names::{NameTree, display_name, of_tensor};
 use crate::tensors::trees::{self, HalfFormat, TensorLeaf, more_than, with_halves};
 use crate::tensors::values::PatchTree;
 
@@ -259,7 +259,8 @@ impl TensorFile {
         let shape: Option<Vec<usize>> = shape.collect();
         let shape = shape.ok_or_else(|| Failure::new("a dimension is too large for memory"))?;
         let tensor = Tensor::new(dtype, shape, bytes)?;
-        Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(&tensor)?)
+        let tree = Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(&tensor);
+        tree.map_err(|error| of_tensor(error, &slot.name))
     }
 
     /// The elements of the first dimension in a range, as a tree of one leaf.
@@ -274,7 +275,12 @@ impl TensorFile {
         let inner = slot.leaf.shape.iter().skip(1).copied();
         let shape = [rows.end - rows.start].into_iter().chain(inner).map(memory).collect();
         let tensor = Tensor::new(dtype, shape, bytes)?;
-        Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(&tensor)?)
+        let tree = Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(&tensor);
+        tree.map_err(|error| {
+            let failure = of_tensor(error, &slot.name);
+            let message = format!("in the rows from {} on: {}", rows.start, failure.message());
+            failure.with_message(message)
+        })
     }
 
     /// Reads bytes of a tensor that is in a file.

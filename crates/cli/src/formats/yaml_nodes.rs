@@ -44,7 +44,7 @@ enum Content {
 pub(crate) fn may_need(text: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || ",:[]{}\"'".contains(c);
     let is_long = |word: &str| {
-        exact::long(word).or_else(|| of_base(word)).is_some() || is_foreign_integer(word)
+        exact::long(word).or_else(|| of_base(word)).is_some() || is_foreign_number(word)
     };
     // A tag is written out, or a part of it is in a directive, or a character of it is
     // percent-encoded.
@@ -57,10 +57,13 @@ pub(crate) fn may_need(text: &str) -> bool {
         || text.split(is_between).any(is_long)
 }
 
-/// Whether the reader takes a word for an integer although YAML 1.2 does not: with a sign before its base,
-/// in base 2, or with a capital letter for the base.
-fn is_foreign_integer(word: &str) -> bool {
+/// Whether the reader takes a word for a number although YAML 1.2 does not: an integer with a sign before its
+/// base, in base 2, or with a capital letter for the base, or NaN with a sign.
+fn is_foreign_number(word: &str) -> bool {
     let number = word.trim_start_matches(['-', '+']);
+    if matches!(number, ".nan" | ".NaN" | ".NAN") {
+        return number.len() != word.len();
+    }
     let (base, letter) = match number.as_bytes() {
         [b'0', letter @ (b'x' | b'X'), ..] => (16, letter),
         [b'0', letter @ (b'o' | b'O'), ..] => (8, letter),
@@ -181,6 +184,11 @@ impl YamlText<'_> {
         }
         let word = place(node.at).and_then(|place| self.text.get(place)).unwrap_or_default();
         let number = match leaf {
+            Leaf::F64(_) | Leaf::U64(_) | Leaf::I64(_)
+                if node.tag.is_none() && is_foreign_number(word) =>
+            {
+                Some(Leaf::from(word))
+            }
             Leaf::F64(float) => {
                 // A number with the tag of a number may be in quotes.
                 let word = word.trim_matches(['"', '\'']);
@@ -189,9 +197,6 @@ impl YamlText<'_> {
             }
             // The reader returns a text for such an integer; one in quotes is a text.
             Leaf::Str(text) if node.tag.is_none() && **text == *word => of_base(word),
-            Leaf::U64(_) | Leaf::I64(_) if node.tag.is_none() && is_foreign_integer(word) => {
-                Some(Leaf::from(word))
-            }
             _ => None,
         };
         if let Some(number) = number {

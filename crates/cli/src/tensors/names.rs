@@ -5,12 +5,22 @@ use std::collections::BTreeMap;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use treedef::{Key, Leaf, Path, Tree, TreeDef, Value};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::paths::text_of;
 
 /// The name of a tensor in a message. The array in a `.npy` file has none.
 pub(crate) fn display_name(name: &str) -> String {
     if name.is_empty() { "the array".to_owned() } else { format!("`{name}`") }
+}
+
+/// The failure of numbers that are not read. Its path begins in the tensor.
+pub(crate) fn of_tensor(error: treedef::Error, name: &str) -> Failure {
+    let failure = Failure::from(error);
+    if name.is_empty() {
+        return failure;
+    }
+    let message = format!("{}: {}", display_name(name), failure.message());
+    failure.with_message(message)
 }
 
 /// Named values as a tree.

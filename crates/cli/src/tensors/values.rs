@@ -10,7 +10,7 @@ use treedef_tensors::{__STRUCTURE, __is_of_structure, __leaf_names, Export, Sour
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
 use crate::tensors::leaf::{leaf_of, tensor_of};
-use crate::tensors::names::{NameTree, display_name};
+use crate::tensors::names::{NameTree, display_name, of_tensor};
 
 /// The tree that was written, if the file has its structure, otherwise the tree of the names. Each
 /// array is one leaf, and an unreadable value is a text with the reason.
@@ -156,7 +156,8 @@ fn values(stored: &StoredTensor<'_>, limits: Limits) -> Result<Tree<Leaf>> {
         }
         None if widened.descriptor().dtype().is_some() => {
             let flattener = Flattener::new().arrays(true).limits(limits.of_trees());
-            flattener.tree(&widened.read()?)?
+            let tree = flattener.tree(&widened.read()?);
+            tree.map_err(|error| of_tensor(error, stored.name()))?
         }
         None => stored.tree()?,
     })

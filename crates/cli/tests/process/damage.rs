@@ -167,6 +167,27 @@ fn what_is_not_read_is_neither_equal_nor_different() {
 
 /// A page has no numbers of some types, and still shows that their bytes differ.
 #[test]
+fn a_byte_that_is_no_bool_has_its_place_in_the_file() {
+    let folder = Folder::new("damage_bool");
+    let file = folder.path("a.safetensors");
+    let header = r#"{"b":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}}"#;
+    let size = (header.len() as u64).to_le_bytes();
+    fs::write(&file, [&size[..], header.as_bytes(), &[1, 0, 2]].concat()).unwrap();
+    for args in [
+        &["select", "**"][..],
+        &["select", "b", "--json"],
+        &["convert", "--to", "json"],
+        &["summary"],
+        &["view"],
+    ] {
+        let (code, _, told) = run(&[args, &[&file]].concat());
+        assert_eq!(code, Some(2), "{args:?}: {told}");
+        let expected = format!("{file}: `b`: the byte 2 is not a bool at `[2]`");
+        assert!(told.contains(&expected), "{args:?}: {told}");
+    }
+}
+
+#[test]
 fn a_page_of_two_files_compares_what_is_not_read() {
     let folder = Folder::new("pages");
     let at = |name: &str| folder.path(name);

@@ -238,6 +238,17 @@ fn a_key_that_is_written_in_two_ways_occurs_twice() {
     }
 }
 
+/// A reader of TOML would refuse the file.
+#[test]
+fn a_key_that_occurs_twice_is_not_written_to_toml() {
+    let text = br#"{"a": {"b": 1, "c": 2, "b": 3}}"#;
+    let output = fed(&["convert", "--duplicate-keys", "warn", "-t", "toml"], text);
+    let told = String::from_utf8(output.stderr).unwrap();
+    let expected = "toml cannot hold it: the key `b` occurs twice in one map at `.a`";
+    assert!(told.contains(expected), "{told}");
+    assert_eq!((output.status.code(), output.stdout), (Some(2), Vec::new()));
+}
+
 #[test]
 fn what_json_cannot_hold_is_a_violation_with_its_path() {
     let check = |schema: &str, ron: &str| {

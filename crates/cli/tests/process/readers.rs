@@ -64,7 +64,7 @@ fn a_key_of_yaml_is_its_tag_and_its_text() {
 fn numbers_of_yaml_are_those_of_version_1_2() {
     for word in [
         "0X1F", "0B1", "0O7", "0b1", "-0x1F", "+0o7", "-0b1", "1_000", "1_000.5", "0x1_F", "017",
-        "1__0", "0x",
+        "1__0", "0x", "-.nan", "+.NaN", "-.NAN", ".nAn", "+.iNf",
     ] {
         assert_eq!(json("yaml", word), format!("{word:?}"), "{word}");
         assert_eq!(
@@ -78,6 +78,10 @@ fn numbers_of_yaml_are_those_of_version_1_2() {
         assert_eq!(json("yaml", word), number, "{word}");
         assert_eq!(json("yaml", &format!("\"{word}\"")), format!("{word:?}"));
     }
+    let floats = b"[.nan, .NaN, .NAN, -.inf, +.Inf, !!float -.nan]\n";
+    let read = fed(&["convert", "-f", "yaml", "-t", "json5"], floats).stdout;
+    let flat: String = String::from_utf8(read).unwrap().split_whitespace().collect();
+    assert_eq!(flat, "[NaN,NaN,NaN,-Infinity,Infinity,NaN]");
 }
 
 #[test]
@@ -203,4 +207,57 @@ fn numbers_of_one_value_are_equal_if_they_are_folded() {
     assert!(diff(&["--fold-numbers", "--structure", &old, &other]).starts_with("~ .b: i"));
     let check = treedef(&["check", "--fold-numbers", "--like", &old, &new]).output().unwrap();
     assert_eq!(check.status.code(), Some(0));
+    // Texts of the document beside integers and floats of one value.
+    for (old_number, new_number, is_equal) in [
+        (
+            "170141183460469231731687303715884105728",
+            "170141183460469231731687303715884105728.0",
+            true,
+        ),
+        ("18446744073709551616", "18446744073709551616.0", true),
+        ("18446744073709551615", "18446744073709551615.0", true),
+        ("-9223372036854775809", "-9223372036854775809.00", true),
+        (
+            "340282366920938463463374607431768211455",
+            "340282366920938463463374607431768211455.0",
+            true,
+        ),
+        (
+            "340282366920938463463374607431768211456",
+            "340282366920938463463374607431768211456.0",
+            true,
+        ),
+        (
+            "340282366920938463463374607431768211456",
+            "3.402823669209384634633746074317682114560e38",
+            true,
+        ),
+        (
+            "340282366920938463463374607431768211455",
+            "340282366920938463463374607431768211456",
+            false,
+        ),
+        (
+            "170141183460469231731687303715884105728",
+            "170141183460469231731687303715884105729.0",
+            false,
+        ),
+        (
+            "1000000000000000000000000000000000000000000000000001",
+            "1000000000000000000000000000000000000000000000000001.0",
+            true,
+        ),
+    ] {
+        let in_list = |number: &str| format!("[{number}]");
+        fs::write(&old, in_list(old_number)).unwrap();
+        fs::write(&other, in_list(new_number)).unwrap();
+        for files in [[&old, &other], [&other, &old]] {
+            let told = diff(&["--fold-numbers", files[0], files[1]]);
+            assert_eq!(told.is_empty(), is_equal, "{old_number} {new_number}: {told}");
+        }
+    }
+    // The two sides of a difference are not one text.
+    fs::write(&old, "[18446744073709551616]").unwrap();
+    fs::write(&other, "[18446744073709551616.0]").unwrap();
+    assert_eq!(diff(&[&old, &other]), "~ [0]: 18446744073709551616 → 18446744073709551616.0\n");
 }

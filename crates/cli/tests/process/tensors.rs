@@ -310,6 +310,47 @@ fn one_tensor(path: &str, tensor: &str, bytes: &[u8]) {
     fs::write(path, [&length, header.as_bytes(), bytes].concat()).unwrap();
 }
 
+/// A name may have characters that a line or a pattern uses for something else.
+#[test]
+fn suggested_names_are_read_back() {
+    let folder = Folder::new("suggested");
+    let [old, new, renames] =
+        ["old.safetensors", "new.safetensors", "renames.txt"].map(|name| folder.path(name));
+    let file = |path: &str, name: &str| {
+        let tensor = r#"{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#;
+        let header = format!("{{{}:{tensor}}}", serde_json::Value::from(name));
+        let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+        fs::write(path, [&length, header.as_bytes(), &[1]].concat()).unwrap();
+    };
+    for name in [
+        "a#b", "c d.w", "it's", "p*q", "{x}", "*", "h.*.3.w", "x[0]", "\"y\"", "a\\b", "--rename",
+        "é.0.w", "f..g", ".h", "[", "i.", "{a,b}", "#", "**",
+    ] {
+        file(&old, name);
+        file(&new, &format!("new {name}"));
+        let lines = printed(&["diff", "--suggest", &old, &new]);
+        fs::write(&renames, &lines).unwrap();
+        assert_eq!(printed(&["diff", "--renames", &renames, &old, &new]), "", "{lines}");
+        // Each as an argument.
+        let json = printed(&["diff", "--suggest", "--json", &old, &new]);
+        let pairs: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let [from, to] = ["from", "to"].map(|key| pairs[0][key].as_str().unwrap());
+        assert_eq!(printed(&["diff", "--rename", from, to, &old, &new]), "", "{from} {to}");
+    }
+    for name in ["t\tb", "a`b", ""] {
+        file(&old, name);
+        file(&new, "x");
+        let output = treedef(&["diff", "--suggest", &old, &new]).output().unwrap();
+        assert_eq!(output.stdout, b"", "{name}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        let shown = name.escape_debug();
+        let or = "or a name that no line can have";
+        let expected =
+            format!("treedef: no other name of the same shapes, {or}:\n- {shown}\n+ x\n");
+        assert_eq!(told, expected);
+    }
+}
+
 /// No leaf is an empty tensor, and it has a type and a shape.
 #[test]
 fn empty_tensors_are_in_a_page() {
