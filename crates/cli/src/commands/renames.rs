@@ -256,10 +256,8 @@ pub(super) fn suggest(old: &TensorFile, new: &TensorFile, json: bool) -> Result<
         let also = also.map(|family| format!("+ {}", family.shown()));
         let lines: Vec<String> = rest.chain(also).take(20).collect();
         let has_no_rule = |family: &Family| family.rule.is_none();
-        let or = match olds.iter().chain(&news).any(has_no_rule) {
-            true => ", or a name that no line can have",
-            false => "",
-        };
+        let is_unwritable = olds.iter().chain(&news).any(has_no_rule);
+        let or = if is_unwritable { ", or a name that no line can have" } else { "" };
         message!("treedef: no other name of the same shapes{or}:\n{}", lines.join("\n"));
     }
     Ok(!found.is_empty() || left == 0)
