@@ -13,7 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::export::{Export, Namer};
 use crate::shape::num_elements;
 use crate::source::Source;
-use crate::structure::{STRUCTURE, parse_structure, read_matrices, read_other_leaves};
+use crate::structure::{
+    BESIDE_ARRAYS, MATRICES, STRUCTURE, parse_structure, read_matrices, read_other_leaves,
+};
 use crate::tensor::{Tensor, Tensors};
 
 /// The maximum number of arrays without numbers that are made. A file needs no bytes for them if
@@ -42,7 +44,8 @@ impl Export {
     pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
         self.expect_patterns()?;
         let treedef = parse_structure(tensors.metadata(STRUCTURE))?;
-        let (other_leaves, matrices) = (read_other_leaves(tensors)?, read_matrices(tensors)?);
+        let other_leaves = read_other_leaves(tensors.metadata(BESIDE_ARRAYS))?;
+        let matrices = read_matrices(tensors.metadata(MATRICES))?;
         let source = Source::from(tensors);
         source.__check_ties()?;
         // A tied tensor has the name of an alias in the structure, too.

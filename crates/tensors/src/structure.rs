@@ -8,12 +8,11 @@ use treedef::{Limits, NodeKind, TreeDef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::literal::{self, EMPTY};
 use crate::names::push_parts;
-use crate::tensor::Tensors;
 
 /// The key of the metadata that has the structure.
 pub const STRUCTURE: &str = "treedef";
 /// The key of the metadata that has the leaves of arrays that are in no tensor.
-const BESIDE_ARRAYS: &str = "treedef.arrays";
+pub(crate) const BESIDE_ARRAYS: &str = "treedef.arrays";
 /// The key of the metadata that has the paths of matrices that the tree stores by columns.
 pub(crate) const MATRICES: &str = "treedef.matrices";
 /// The key of the metadata that has the patterns of `Export::rename`, because the structure has the
@@ -96,8 +95,8 @@ fn expect_few_renames(text: &str) -> Result<()> {
     Err(ErrorKind::limit("bytes of patterns", what).into())
 }
 
-pub(crate) fn read_other_leaves(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
-    let Some(text) = tensors.metadata(BESIDE_ARRAYS) else { return Ok(HashMap::new()) };
+pub(crate) fn read_other_leaves(text: Option<&str>) -> Result<HashMap<String, Vec<String>>> {
+    let Some(text) = text else { return Ok(HashMap::new()) };
     serde_json::from_str(text).map_err(|error| {
         let what =
             format!("the metadata `{BESIDE_ARRAYS}` is not a map of lists of texts: {error}");
@@ -105,8 +104,8 @@ pub(crate) fn read_other_leaves(tensors: &Tensors<'_>) -> Result<HashMap<String,
     })
 }
 
-pub(crate) fn read_matrices(tensors: &Tensors<'_>) -> Result<HashSet<String>> {
-    let Some(text) = tensors.metadata(MATRICES) else { return Ok(HashSet::new()) };
+pub(crate) fn read_matrices(text: Option<&str>) -> Result<HashSet<String>> {
+    let Some(text) = text else { return Ok(HashSet::new()) };
     serde_json::from_str(text).map_err(|error| {
         let what = format!("the metadata `{MATRICES}` is not a list of texts: {error}");
         ErrorKind::Structure(what).into()
