@@ -36,6 +36,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Tree, TreeDef};
 
+use crate::composed::composed;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::state::expect_kept;
@@ -208,7 +209,7 @@ impl<D: Dual> Duals<D> {
         for (dual, number) in floats.chunks_exact_mut(each).zip(numbers.leaves()) {
             dual[form.number] = *number;
         }
-        let treedef = numbers.treedef().compose(&form.treedef)?;
+        let treedef = composed(numbers.treedef(), &form.treedef)?;
         Ok(Duals::Written { form, treedef, floats })
     }
 

@@ -8,7 +8,7 @@
 //! assert!((estimate.gradient[1] - 4.0).abs() <= estimate.error[1].max(1e-9));
 //!
 //! // A gradient with a mistake in it.
-//! let worst = finite::check::<f64, _, _>(energy, &[2.0, 1.0], &[2.0, 3.0])?;
+//! let worst = finite::check_gradient::<f64, _, _>(energy, &[2.0, 1.0], &[2.0, 3.0])?;
 //! assert_eq!(worst.path.to_string(), ".1");
 //! assert!(worst.error > 0.1);
 //! let message = "the worst number is at `.1`: 3 in the gradient, 4 ± ";
@@ -18,6 +18,7 @@
 
 mod derivative;
 
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
@@ -185,7 +186,7 @@ fn rounded_to(number: f64, uncertainty: f64) -> String {
 ///
 /// Returns an error when the gradient has another structure than the model; otherwise as
 /// [`gradient`].
-pub fn check<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
+pub fn check_gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     loss: impl Fn(&T) -> V,
     model: &T,
     gradient: &T,
@@ -254,14 +255,19 @@ fn differences<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
         let became = new.to_numbers().map_err(fail)?;
         Ok::<_, Error>((new, became))
     };
+    let leaves = RefCell::new(tree.leaves().to_vec());
     // The loss with one number moved, and the moved number after rounding.
     let moved = |index: usize, to: f64| {
         let mut numbers = numbers.clone();
         numbers.iter_mut().skip(index).take(1).for_each(|number| *number = to);
         let (new, became) = rounded(&numbers)?;
-        let mut leaves = tree.leaves().to_vec();
+        let mut leaves = leaves.borrow_mut();
         leaves.iter_mut().skip(leaf).take(1).for_each(|leaf| *leaf = new.clone());
-        let model: T = L::rebuild(tree.treedef(), &mut leaves.clone())?;
+        let model: T = if L::IS_NUMBER {
+            L::rebuild(tree.treedef(), &mut leaves)?
+        } else {
+            L::rebuild(tree.treedef(), &mut leaves.clone())? // it takes them out
+        };
         expect_kept(tree.treedef(), &leaves, &model, "it has no differences there")?;
         let became = became.get(index).copied().unwrap_or(to);
         Ok::<_, Error>((became, loss(&model).into_number().map_err(Error::Function)?))

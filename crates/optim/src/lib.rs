@@ -21,6 +21,8 @@ mod saved;
 mod migration;
 mod optimise;
 #[cfg(feature = "num-dual")]
+mod composed;
+#[cfg(feature = "num-dual")]
 pub mod dual;
 mod parameters;
 pub mod tree;

@@ -13,7 +13,7 @@ use treedef::{NodeKind, NodeRef, Tree, TreeDef};
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Trainable;
 use crate::transform::{
-    ACCUMULATE, APPLY_IF_FINITE, LOOKAHEAD, Place, Slots, Step, Transform, contains, ranges,
+    ACCUMULATE, APPLY_IF_FINITE, LOOKAHEAD, Scope, Slots, Step, Transform, contains, ranges,
     running_statistics,
 };
 
@@ -104,7 +104,7 @@ impl<T, L: Trainable> State<T, L> {
         if ranges.is_empty() {
             return Err(Error::NoFloats { found: first.describe(), path: treedef.leaf_path(0)? });
         }
-        let slots = optimiser.slots(Place { treedef, ranges }, leaves)?;
+        let slots = optimiser.slots(Scope { treedef, ranges }, leaves)?;
         Ok(State::read(Some(treedef.clone()), slots))
     }
 
@@ -199,8 +199,8 @@ impl<T, L: Trainable> State<T, L> {
         let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
         let statistics = &**self.statistics.get_or_insert_with(|| running_statistics(treedef));
         let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
-        let place = (treedef, statistics);
-        let done = descend(optimiser, place, parameters, updates, &mut self.slots);
+        let scope = (treedef, statistics);
+        let done = descend(optimiser, scope, parameters, updates, &mut self.slots);
         for range in self.coarse.iter().flatten() {
             coarsen(&mut self.slots, range);
         }
@@ -281,8 +281,8 @@ fn descend<L: Trainable>(
 ) -> Result<()> {
     let (all, some) = (0..parameters.len(), trained(parameters, statistics));
     let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
-    let place = Place { treedef, ranges };
-    let mut step = Step { place, updates, parameters };
+    let scope = Scope { treedef, ranges };
+    let mut step = Step { scope, updates, parameters };
     optimiser.descend(&mut step, slots)?;
     optimiser.settle(&mut step, slots)
 }

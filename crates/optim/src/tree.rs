@@ -27,14 +27,14 @@ use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::{AddScaled, Kernel, Number, Term};
 use crate::state::expect_alike;
-use crate::transform::{self, Place, Projection, expect_finite};
+use crate::transform::{self, Projection, Scope, expect_finite};
 
 const SECOND: &str = "the second value has another structure than the first";
 
 /// Calls a function with all leaves of a structure.
-fn everywhere<R>(treedef: &TreeDef, run: impl FnOnce(Place<'_>) -> Result<R>) -> Result<R> {
+fn everywhere<R>(treedef: &TreeDef, run: impl FnOnce(Scope<'_>) -> Result<R>) -> Result<R> {
     let all = 0..treedef.num_leaves();
-    run(Place { treedef, ranges: slice::from_ref(&all) })
+    run(Scope { treedef, ranges: slice::from_ref(&all) })
 }
 
 /// The leaves of the second value, which has the structure of the first; its statics may differ.
@@ -55,8 +55,8 @@ fn changed<L: Trainable, T: Serialize + DeserializeOwned, const R: usize>(
     let tree = L::tree(value)?;
     let read = read(&tree)?;
     let (treedef, mut leaves) = tree.into_parts();
-    everywhere(&treedef, |place| {
-        place.run(kernel, &mut leaves, [], read.each_ref().map(Vec::as_slice))
+    everywhere(&treedef, |scope| {
+        scope.run(kernel, &mut leaves, [], read.each_ref().map(Vec::as_slice))
     })?;
     Ok(L::rebuild(&treedef, &mut leaves)?)
 }
@@ -127,8 +127,8 @@ pub fn incremental_update<L: Trainable, T: Serialize + DeserializeOwned>(
     expect_step_size(step_size)?;
     let new = L::tree(new)?;
     let mut average = like(&new, old)?;
-    everywhere(new.treedef(), |place| {
-        place.run(&Towards(step_size), &mut average, [], [new.leaves()])
+    everywhere(new.treedef(), |scope| {
+        scope.run(&Towards(step_size), &mut average, [], [new.leaves()])
     })?;
     let before = L::tree(old)?;
     let before = (before.treedef(), before.leaves());
@@ -157,7 +157,7 @@ pub fn project<L: Trainable, T: Serialize + DeserializeOwned>(
 ) -> Result<T> {
     onto.expect_sensible()?;
     let (treedef, mut leaves) = L::tree(&value)?.into_parts();
-    everywhere(&treedef, |place| onto.apply(place, &mut leaves))?;
+    everywhere(&treedef, |scope| onto.apply(scope, &mut leaves))?;
     Ok(L::rebuild(&treedef, &mut leaves)?)
 }
 
@@ -170,7 +170,7 @@ pub fn project<L: Trainable, T: Serialize + DeserializeOwned>(
 pub fn dot<L: Trainable, T: Serialize>(first: &T, second: &T) -> Result<f64> {
     let first = L::tree(first)?;
     let second = like(&first, second)?;
-    everywhere(first.treedef(), |place| place.sum(&Product, [first.leaves(), &second]))
+    everywhere(first.treedef(), |scope| scope.sum(&Product, [first.leaves(), &second]))
 }
 
 /// The square root of the sum of all squares: optax's `global_norm`. It is also right if the
@@ -182,7 +182,7 @@ pub fn dot<L: Trainable, T: Serialize>(first: &T, second: &T) -> Result<f64> {
 #[doc(alias = "global_norm")]
 pub fn norm<L: Trainable, T: Serialize>(value: &T) -> Result<f64> {
     let tree = L::tree(value)?;
-    everywhere(tree.treedef(), |place| transform::norm(place, tree.leaves()))
+    everywhere(tree.treedef(), |scope| transform::norm(scope, tree.leaves()))
 }
 
 /// The sum of all numbers, pairwise and in `f64`: the error does not grow with their count.
@@ -192,7 +192,7 @@ pub fn norm<L: Trainable, T: Serialize>(value: &T) -> Result<f64> {
 /// As [`scale`].
 pub fn sum<L: Trainable, T: Serialize>(value: &T) -> Result<f64> {
     let tree = L::tree(value)?;
-    everywhere(tree.treedef(), |place| place.sum(&Same, [tree.leaves()]))
+    everywhere(tree.treedef(), |scope| scope.sum(&Same, [tree.leaves()]))
 }
 
 /// Zeros in the same places.
@@ -216,7 +216,7 @@ pub fn zeros_like<L: Trainable, T: Serialize + DeserializeOwned>(value: &T) -> R
 /// As [`scale`].
 pub fn is_finite<L: Trainable, T: Serialize>(value: &T) -> Result<bool> {
     let tree = L::tree(value)?;
-    match everywhere(tree.treedef(), |place| expect_finite("a value", place, tree.leaves())) {
+    match everywhere(tree.treedef(), |scope| expect_finite("a value", scope, tree.leaves())) {
         Ok(()) => Ok(true),
         Err(Error::NotFinite { .. }) => Ok(false),
         Err(error) => Err(error),

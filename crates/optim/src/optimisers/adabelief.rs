@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{Scope, Slots, Step, Transform};
 
 /// Adam that divides by the deviation of the gradients from their average: optax's `adabelief`.
 ///
@@ -40,27 +40,27 @@ impl AdaBelief {
         slots: &mut Slots<L>,
     ) -> Result<()> {
         mode.run_counted(step, slots, ("adabelief", SLOTS), |count| {
-            Ok(Belief(self.moments.rule(count, 0.0)?))
+            Ok(AdaBeliefStep(self.moments.rule(count, 0.0)?))
         })
     }
 }
 
 impl<L: Trainable> Transform<L> for AdaBelief {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.moments.rule(0, 0.0)?;
-        Moments::slots("adabelief", place, parameters)
+        Moments::slots("adabelief", scope, parameters)
     }
 
     descends!();
 }
 
 #[derive(Clone, Copy)]
-struct Belief(AdamStep);
+struct AdaBeliefStep(AdamStep);
 
-impl Rule<2> for Belief {
+impl Rule<2> for AdaBeliefStep {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
-        let Belief(next) = self;
+        let AdaBeliefStep(next) = self;
         let mu = mean(gradient.clone(), mu, next.b1);
         let error = gradient - mu.clone();
         let nu = mean(error.clone() * error, nu, next.b2).plus(next.eps_root);

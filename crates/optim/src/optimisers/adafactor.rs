@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Kernel, Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform, norm, scale};
+use crate::transform::{Scope, Slots, Step, Transform, norm, scale};
 
 /// Descent with the means of squared gradients of each row and each column instead of each number: optax's `adafactor`.
 ///
@@ -144,9 +144,9 @@ impl AdaFactor {
 
     /// Checks that the means in the state are those of this `min_dim_size_to_factor`: the others are zero.
     fn expect_means<L: Trainable>(&self, step: &Step<'_, L>, each: &[L], rows: &[L]) -> Result<()> {
-        for leaf in step.place.ranges().iter().cloned().flatten() {
+        for leaf in step.scope.ranges().iter().cloned().flatten() {
             let range = leaf..leaf + 1;
-            let one = Place { ranges: slice::from_ref(&range), ..step.place };
+            let one = Scope { ranges: slice::from_ref(&range), ..step.scope };
             let are_factored = step.parameters.get(leaf).and_then(|leaf| self.axes(leaf)).is_some();
             if norm(one, if are_factored { each } else { rows })? != 0.0 {
                 let (found, expected) = ("of each number", "of rows and columns");
@@ -163,15 +163,15 @@ impl AdaFactor {
     }
 
     /// Checks that the leaves can hold a mean as small as `eps`: with zero in its place, a step would be infinite or NaN.
-    fn expect_wide<L: Trainable>(&self, place: Place<'_>, parameters: &[L]) -> Result<()> {
+    fn expect_wide<L: Trainable>(&self, scope: Scope<'_>, parameters: &[L]) -> Result<()> {
         if self.eps == 0.0 {
             return Ok(());
         }
-        let least = Slots::new(NAME).with_filled("eps", self.eps, place, parameters)?;
+        let least = Slots::new(NAME).with_filled("eps", self.eps, scope, parameters)?;
         let least = least.leaves.first().map_or(&[][..], |(_, leaves)| leaves);
-        for leaf in place.ranges().iter().cloned().flatten() {
+        for leaf in scope.ranges().iter().cloned().flatten() {
             let range = leaf..leaf + 1;
-            let one = Place { ranges: slice::from_ref(&range), ..place };
+            let one = Scope { ranges: slice::from_ref(&range), ..scope };
             let parameter = parameters.get(leaf).filter(|leaf| !leaf.shape().contains(&0));
             if let Some(parameter) = parameter
                 && norm(one, least)? == 0.0
@@ -207,8 +207,8 @@ impl AdaFactor {
         if mode == Mode::Check {
             return Ok(());
         }
-        let place = step.place;
-        for leaf in place.ranges().iter().cloned().flatten() {
+        let scope = step.scope;
+        for leaf in scope.ranges().iter().cloned().flatten() {
             let range = leaf..leaf + 1;
             let mut one = step.among(slice::from_ref(&range));
             let axes = one.parameters.get(leaf).and_then(|leaf| self.axes(leaf));
@@ -227,7 +227,7 @@ impl AdaFactor {
                 let whole = row.mean_along(d1)?;
                 L::run(&ByRowsAndColumns, update, [], [row, &whole, column])
             };
-            factored().map_err(|source| place.failed(leaf, source))?;
+            factored().map_err(|source| scope.failed(leaf, source))?;
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl AdaFactor {
         for block in &slots.blocks(step)?.all {
             let mut step = step.among(&block.ranges);
             let root_mean_square =
-                |leaves: &[L]| -> Result<f64> { Ok(norm(step.place, leaves)? / block.len.sqrt()) };
+                |leaves: &[L]| -> Result<f64> { Ok(norm(step.scope, leaves)? / block.len.sqrt()) };
             let clipped = at_least(1.0, root_mean_square(step.updates)? / self.limit);
             let by = if self.by_parameters {
                 at_least(SMALLEST, root_mean_square(step.parameters)?)
@@ -281,18 +281,18 @@ impl AdaFactor {
 }
 
 impl<L: Trainable> Transform<L> for AdaFactor {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        self.decay.expect_sensible(place, parameters)?;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.decay.expect_sensible(scope, parameters)?;
         self.rules(0)?;
-        self.expect_wide(place, parameters)?;
+        self.expect_wide(scope, parameters)?;
         let mut inner = Slots::new(MOMENTUM);
         if self.momentum.is_some() {
-            inner = inner.with_filled("ema", 0.0, place, parameters)?;
+            inner = inner.with_filled("ema", 0.0, scope, parameters)?;
         }
         let names: &[&str] =
             if self.is_factored(parameters) { &["v", "v_row", "v_col"] } else { &["v"] };
         let slots = names.iter().try_fold(Slots::new(NAME), |slots, name| {
-            slots.with_filled(name, 0.0, place, parameters)
+            slots.with_filled(name, 0.0, scope, parameters)
         })?;
         Ok(slots.with_parts([inner]))
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{Scope, Slots, Step, Transform};
 
 /// Descent with a rate for each number, by the sum of its squared gradients: optax's `adagrad`.
 ///
@@ -62,9 +62,9 @@ impl AdaGrad {
 }
 
 impl<L: Trainable> Transform<L> for AdaGrad {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rule(0)?;
-        Slots::new("adagrad").with_filled("sum_of_squares", self.initial, place, parameters)
+        Slots::new("adagrad").with_filled("sum_of_squares", self.initial, scope, parameters)
     }
 
     descends!();

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{Scope, Slots, Step, Transform};
 
 /// With decaying weights.
 #[derive(Clone, Copy)]
@@ -55,9 +55,9 @@ impl Adam {
 }
 
 impl<L: Trainable> Transform<L> for Adam {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.moments.rule(0, 0.0)?;
-        Moments::slots("adam", place, parameters)
+        Moments::slots("adam", scope, parameters)
     }
 
     descends!();
@@ -102,10 +102,10 @@ impl AdamW {
 }
 
 impl<L: Trainable> Transform<L> for AdamW {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        self.decay.expect_sensible(place, parameters)?;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.decay.expect_sensible(scope, parameters)?;
         self.moments.rule(0, 0.0)?;
-        Moments::slots("adamw", place, parameters)
+        Moments::slots("adamw", scope, parameters)
     }
 
     descends!();

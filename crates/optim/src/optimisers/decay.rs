@@ -5,7 +5,7 @@ use crate::argument::expect_at_least_zero;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::Rule;
-use crate::transform::{DECAY, Mask, Place, Selection, Slots, Step, joined};
+use crate::transform::{DECAY, Mask, Scope, Selection, Slots, Step, joined};
 
 /// Which weights decay, and how fast.
 #[derive(Clone, Debug)]
@@ -42,11 +42,11 @@ impl Decay {
 
     pub(super) fn expect_sensible<L: Trainable>(
         &self,
-        place: Place<'_>,
+        scope: Scope<'_>,
         parameters: &[L],
     ) -> Result<()> {
         self.expect_rate()?;
-        Selection::of(place, &self.only, parameters).map(drop)
+        Selection::of(scope, &self.only, parameters).map(drop)
     }
 
     /// Runs a rule with this decay, and without it where no weight decays.
@@ -62,8 +62,8 @@ impl Decay {
         if self.only.is_empty() {
             return mode.run_counted(step, slots, (name, leaves), |count| rule(count, self.rate));
         }
-        let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, &self.only));
-        let make = || Selection::of(step.place, &self.only, step.parameters);
+        let kept = slots.selection.take().filter(|kept| kept.is_of(step.scope, &self.only));
+        let make = || Selection::of(step.scope, &self.only, step.parameters);
         let selection = kept.map_or_else(make, Ok)?;
         let (count, mut found) = slots.counted(name, leaves)?;
         let decayed = found.each_mut().map(|leaves| &mut **leaves);

@@ -7,7 +7,7 @@ use super::moments::{Moments, SLOTS, constants};
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform, norm, scale};
+use crate::transform::{Scope, Slots, Step, Transform, norm, scale};
 
 /// Adam for large batches: optax's `lamb`. The step of each array is as long as the rate times the norm of the array. If that
 /// norm or the norm of Adam's update is zero, the step is Adam's.
@@ -56,7 +56,7 @@ impl Lamb {
         for block in &slots.blocks(step)?.all {
             let mut step = step.among(&block.ranges);
             let (length, moved) =
-                (norm(step.place, step.parameters)?, norm(step.place, step.updates)?);
+                (norm(step.scope, step.parameters)?, norm(step.scope, step.updates)?);
             let trust = if length == 0.0 || moved == 0.0 { 1.0 } else { length / moved };
             mode.run(&mut step, &scale(trust * rate), [])?;
         }
@@ -65,10 +65,10 @@ impl Lamb {
 }
 
 impl<L: Trainable> Transform<L> for Lamb {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        self.decay.expect_sensible(place, parameters)?;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.decay.expect_sensible(scope, parameters)?;
         self.moments.rule(0, 0.0)?;
-        Moments::slots(NAME, place, parameters)
+        Moments::slots(NAME, scope, parameters)
     }
 
     descends!();

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{Scope, Slots, Step, Transform};
 
 /// Descent by the sign of a moving average: optax's `lion`.
 ///
@@ -67,10 +67,10 @@ impl Lion {
 }
 
 impl<L: Trainable> Transform<L> for Lion {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        self.decay.expect_sensible(place, parameters)?;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        self.decay.expect_sensible(scope, parameters)?;
         self.rule(0, 0.0)?;
-        Slots::new("lion").with_filled("mu", 0.0, place, parameters)
+        Slots::new("lion").with_filled("mu", 0.0, scope, parameters)
     }
 
     descends!();

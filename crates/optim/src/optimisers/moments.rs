@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, correction};
+use crate::transform::{Scope, Slots, correction};
 
 /// The names of the moments in a state.
 pub(super) const SLOTS: [&str; 2] = ["mu", "nu"];
@@ -28,11 +28,11 @@ impl Moments {
     /// Both moments of each leaf, before the first step.
     pub(super) fn slots<L: Trainable>(
         transform: &'static str,
-        place: Place<'_>,
+        scope: Scope<'_>,
         parameters: &[L],
     ) -> Result<Slots<L>> {
         SLOTS.into_iter().try_fold(Slots::new(transform), |slots, name| {
-            slots.with_filled(name, 0.0, place, parameters)
+            slots.with_filled(name, 0.0, scope, parameters)
         })
     }
 

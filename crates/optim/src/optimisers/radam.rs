@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform, correction};
+use crate::transform::{Scope, Slots, Step, Transform, correction};
 
 /// Adam that needs no warm-up: optax's `radam`.
 ///
@@ -79,9 +79,9 @@ impl RAdam {
 }
 
 impl<L: Trainable> Transform<L> for RAdam {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rule(0)?;
-        Moments::slots("radam", place, parameters)
+        Moments::slots("radam", scope, parameters)
     }
 
     descends!();

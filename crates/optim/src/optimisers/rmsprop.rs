@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, mean, momentum};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{Scope, Slots, Step, Transform};
 
 /// Descent with a rate for each number, by the mean of its squared gradients: optax's `rmsprop`.
 ///
@@ -120,12 +120,14 @@ impl RmsProp {
         match (self.centered, self.momentum) {
             (false, None) => mode.run(step, &PlainRms(next), slots.leaves(NAME, ["nu"])?)?,
             (false, Some(_)) => {
-                mode.run(step, &WithMomentum(next), slots.leaves(NAME, ["nu", "trace"])?)?;
+                mode.run(step, &MomentumRms(next), slots.leaves(NAME, ["nu", "trace"])?)?;
             }
-            (true, None) => mode.run(step, &Centered(next), slots.leaves(NAME, ["mu", "nu"])?)?,
+            (true, None) => {
+                mode.run(step, &CenteredRms(next), slots.leaves(NAME, ["mu", "nu"])?)?
+            }
             (true, Some(_)) => {
                 let leaves = slots.leaves(NAME, ["mu", "nu", "trace"])?;
-                mode.run(step, &CenteredWithMomentum(next), leaves)?;
+                mode.run(step, &CenteredMomentumRms(next), leaves)?;
             }
         }
         mode.count(&mut slots.count);
@@ -134,16 +136,16 @@ impl RmsProp {
 }
 
 impl<L: Trainable> Transform<L> for RmsProp {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rule(0)?;
         let mut slots = Slots::new(NAME);
         if self.centered {
-            slots = slots.with_filled("mu", 0.0, place, parameters)?;
+            slots = slots.with_filled("mu", 0.0, scope, parameters)?;
         }
-        let slots = slots.with_filled("nu", self.initial, place, parameters)?;
+        let slots = slots.with_filled("nu", self.initial, scope, parameters)?;
         match self.momentum {
             None => Ok(slots),
-            Some(_) => slots.with_filled("trace", 0.0, place, parameters),
+            Some(_) => slots.with_filled("trace", 0.0, scope, parameters),
         }
     }
 
@@ -183,9 +185,9 @@ impl Rule<1> for PlainRms {
 }
 
 #[derive(Clone, Copy)]
-struct WithMomentum(RmsPropStep);
+struct MomentumRms(RmsPropStep);
 
-impl Rule<2> for WithMomentum {
+impl Rule<2> for MomentumRms {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, parameter: X, [nu, trace]: [X; 2]) -> (X, [X; 2]) {
         let (update, [nu]) = PlainRms(self.0).next(gradient, parameter, [nu]);
@@ -195,9 +197,9 @@ impl Rule<2> for WithMomentum {
 }
 
 #[derive(Clone, Copy)]
-struct Centered(RmsPropStep);
+struct CenteredRms(RmsPropStep);
 
-impl Rule<2> for Centered {
+impl Rule<2> for CenteredRms {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
         let mu = mean(gradient.clone(), mu, self.0.decay);
@@ -208,12 +210,12 @@ impl Rule<2> for Centered {
 }
 
 #[derive(Clone, Copy)]
-struct CenteredWithMomentum(RmsPropStep);
+struct CenteredMomentumRms(RmsPropStep);
 
-impl Rule<3> for CenteredWithMomentum {
+impl Rule<3> for CenteredMomentumRms {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, parameter: X, [mu, nu, trace]: [X; 3]) -> (X, [X; 3]) {
-        let (update, [mu, nu]) = Centered(self.0).next(gradient, parameter, [mu, nu]);
+        let (update, [mu, nu]) = CenteredRms(self.0).next(gradient, parameter, [mu, nu]);
         let (update, trace) = self.0.moved(update, trace);
         (update, [mu, nu, trace])
     }

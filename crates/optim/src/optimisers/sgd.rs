@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule, momentum};
 use crate::schedules::Schedule;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{Scope, Slots, Step, Transform};
 
 /// Gradient descent: optax's `sgd`.
 ///
@@ -74,11 +74,11 @@ impl Sgd {
 }
 
 impl<L: Trainable> Transform<L> for Sgd {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.rate(0)?;
         match self.momentum {
             None => Ok(Slots::new(NAME)),
-            Some(_) => Slots::new(NAME).with_filled("trace", 0.0, place, parameters),
+            Some(_) => Slots::new(NAME).with_filled("trace", 0.0, scope, parameters),
         }
     }
 

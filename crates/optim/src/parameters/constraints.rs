@@ -109,12 +109,12 @@ impl<T> Parameters<T> {
     /// ```
     /// use treedef_optim::Parameters;
     ///
-    /// let p = Parameters::new(&(0.5, 2.0))?.bounded(".0", 0.0..=1.0)?.bounded(".1", 1.0..)?;
+    /// let p = Parameters::new(&(0.5, 2.0))?.interval(".0", 0.0..=1.0)?.interval(".1", 1.0..)?;
     /// assert_eq!(p.initial(), [0.0, 0.0]);
     /// assert_eq!(p.value(&[1000.0, 1.0])?, (1.0, 1.0 + 1f64.exp()));
     /// # Ok::<(), treedef_optim::ParametersError>(())
     /// ```
-    pub fn bounded(self, pattern: impl ToPattern, range: impl RangeBounds<f64>) -> Result<Self> {
+    pub fn interval(self, pattern: impl ToPattern, range: impl RangeBounds<f64>) -> Result<Self> {
         let range = Interval::of(range)?;
         self.constrained(pattern, true, |_, narrow| {
             let range = if narrow { range.narrowed()? } else { range };
@@ -124,7 +124,7 @@ impl<T> Parameters<T> {
             }
             match RangeMap::onto(range) {
                 Some(transform) => Ok(Constraint::Transform(transform, range)),
-                None => Err(range.refused("it has no end: without `bounded` the number is free")),
+                None => Err(range.refused("it has no end: without `interval` the number is free")),
             }
         })
     }

@@ -12,6 +12,7 @@ use treedef::{TreeDef, flatten_as, unflatten, unflatten_objects};
 use super::differentiable::Differentiable;
 use super::error::{Error, Result};
 use super::plan::Plan;
+use crate::composed::composed;
 use crate::dual::{Dual, Hessian};
 
 /// A dual number as a [`Differentiable`]: `f64` is one to both, so it needs a type of its own.
@@ -99,7 +100,7 @@ impl Plan {
         x: &[D],
     ) -> Result<(Taking, U)> {
         let structure = match written(&self.duals(x)) {
-            Some(written) => self.treedef.compose(&written?.1)?,
+            Some(written) => composed(&self.treedef, &written?.1)?,
             None => return Ok((Taking::AsObjects, self.model(&Taking::AsObjects, x)?)),
         };
         let written = Taking::Written(structure);

@@ -10,7 +10,7 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 /// ```
 /// use treedef_optim::Parameters;
 ///
-/// let error = Parameters::new(&(0.5, 2.0))?.bounded(".1", 0.0..=1.0).unwrap_err();
+/// let error = Parameters::new(&(0.5, 2.0))?.interval(".1", 0.0..=1.0).unwrap_err();
 /// assert_eq!(error.to_string(), "2 is not in [0, 1] at `.1`");
 /// # Ok::<(), treedef_optim::ParametersError>(())
 /// ```

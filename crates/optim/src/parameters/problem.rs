@@ -200,7 +200,8 @@ mod least_squares {
 
     impl<'p, T, U, F> Problem<'p, T, U, F> {
         /// The sum of the squares of residuals, for the crate `levenberg-marquardt`. The solver returns it
-        /// with the result: [`x`](LeastSquares::x) and [`covariance`](LeastSquares::covariance).
+        /// with the result: [`x`](LeastSquares::x) and [`covariance`](LeastSquares::covariance). To begin at another vector, such as
+        /// one of several starts, call [`set_params`](LeastSquaresProblem::set_params) before.
         ///
         /// ```
         /// use levenberg_marquardt::LevenbergMarquardt;
@@ -275,7 +276,8 @@ mod least_squares {
         type JacobianStorage = VecStorage<f64, Dyn, Dyn>;
 
         fn set_params(&mut self, x: &DVector<f64>) {
-            self.x.copy_from_slice(x.as_slice()); // it has as many numbers as `params`
+            self.x.clear();
+            self.x.extend_from_slice(x.as_slice());
         }
 
         fn params(&self) -> DVector<f64> {

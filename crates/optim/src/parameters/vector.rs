@@ -65,7 +65,7 @@ use crate::dual::{Dual, Hessian};
 /// | | the solver sees | for solvers |
 /// |---|---|---|
 /// | [`bounds`](Self::bounds) | the number itself, and its bounds | that respect bounds: cobyla, L-BFGS-B |
-/// | [`positive`](Self::positive), [`softplus`](Self::softplus), [`bounded`](Self::bounded), [`simplex`](Self::simplex), [`ordered`](Self::ordered) | any real number, which a transform maps onto the range | all others, and samplers |
+/// | [`positive`](Self::positive), [`softplus`](Self::softplus), [`interval`](Self::interval), [`simplex`](Self::simplex), [`ordered`](Self::ordered) | any real number, which a transform maps onto the range | all others, and samplers |
 ///
 /// # Exact
 ///
@@ -236,7 +236,7 @@ impl<T: Serialize> Parameters<T> {
     /// ```
     /// use treedef_optim::Parameters;
     ///
-    /// let p = Parameters::new(&(0.5, 1.0))?.bounded(".0", 0.0..=1.0)?.fix(".1")?;
+    /// let p = Parameters::new(&(0.5, 1.0))?.interval(".0", 0.0..=1.0)?.fix(".1")?;
     /// let error = p.point(&(2.0, 1.0)).unwrap_err();
     /// assert_eq!(error.to_string(), "2 is not in [0, 1] at `.0`");
     /// let error = p.point(&(0.5, 3.0)).unwrap_err();

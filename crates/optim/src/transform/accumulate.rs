@@ -1,6 +1,6 @@
 //! Several gradients as one step.
 
-use super::{Number, Place, Rule, Slots, Step, Transform};
+use super::{Number, Rule, Scope, Slots, Step, Transform};
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 use crate::number::Kernel;
@@ -24,26 +24,26 @@ impl<O> Accumulate<O> {
         count: &mut u64,
         mean: &mut [L],
     ) -> Result<bool> {
-        step.place.run(&Mean { count: *count }, mean, [], [&*step.updates])?;
+        step.scope.run(&Mean { count: *count }, mean, [], [&*step.updates])?;
         *count += 1;
         if *count < self.every {
             return Ok(false);
         }
         *count = 0;
-        step.place.run(&TakeOut, step.updates, [mean], [])?;
+        step.scope.run(&TakeOut, step.updates, [mean], [])?;
         Ok(true)
     }
 }
 
 impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         if self.every == 0 {
             return Err(Error::Argument(
                 "expected 1 or more gradients for a step, found 0".to_owned(),
             ));
         }
-        let inner = self.inner.slots(place, parameters)?;
-        Ok(Slots::new(NAME).with_filled("mean", 0.0, place, parameters)?.with_parts([inner]))
+        let inner = self.inner.slots(scope, parameters)?;
+        Ok(Slots::new(NAME).with_filled("mean", 0.0, scope, parameters)?.with_parts([inner]))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use treedef::{NodeKind, NodeRef, TreeDef};
 
-use super::{Number, Place, Term};
+use super::{Number, Scope, Term};
 use crate::error::Result;
 use crate::leaf::Trainable;
 
-/// The arrays of a place. Each is a leaf, unless leaves are numbers: then the numbers of a sequence, an array
+/// The arrays of a scope. Each is a leaf, unless leaves are numbers: then the numbers of a sequence, an array
 /// or a tuple are one array, in any depth, as are the weights in a `Vec<Vec<f64>>`.
 #[derive(Clone, Debug)]
 pub(crate) struct NumberArrays {
@@ -17,7 +17,7 @@ pub(crate) struct NumberArrays {
     among: Vec<Range<usize>>,
 }
 
-/// An array, or the part of it that is in a place.
+/// An array, or the part of it that is in a scope.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayPart {
     pub(crate) ranges: Vec<Range<usize>>,
@@ -26,11 +26,11 @@ pub(crate) struct ArrayPart {
 }
 
 impl NumberArrays {
-    pub(crate) fn of<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<Self> {
+    pub(crate) fn of<L: Trainable>(scope: Scope<'_>, leaves: &[L]) -> Result<Self> {
         let parts: Vec<Vec<Range<usize>>> = if L::IS_NUMBER {
-            arrays(place.treedef).into_iter().map(|array| inside(place.ranges, &array)).collect()
+            arrays(scope.treedef).into_iter().map(|array| inside(scope.ranges, &array)).collect()
         } else {
-            place
+            scope
                 .ranges
                 .iter()
                 .cloned()
@@ -39,14 +39,14 @@ impl NumberArrays {
                 .collect()
         };
         let blocks = parts.into_iter().filter(|ranges| !ranges.is_empty()).map(|ranges| {
-            let len = Place { ranges: &ranges, ..place }.sum(&One, [leaves])?;
+            let len = Scope { ranges: &ranges, ..scope }.sum(&One, [leaves])?;
             Ok(ArrayPart { ranges, len })
         });
-        Ok(NumberArrays { all: blocks.collect::<Result<_>>()?, among: place.ranges.to_vec() })
+        Ok(NumberArrays { all: blocks.collect::<Result<_>>()?, among: scope.ranges.to_vec() })
     }
 
-    pub(crate) fn is_of(&self, place: Place<'_>) -> bool {
-        self.among == place.ranges
+    pub(crate) fn is_of(&self, scope: Scope<'_>) -> bool {
+        self.among == scope.ranges
     }
 }
 

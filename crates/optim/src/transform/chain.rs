@@ -1,6 +1,6 @@
 //! One transform after another.
 
-use super::{Place, Slots, Step, Transform};
+use super::{Scope, Slots, Step, Transform};
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
@@ -28,10 +28,10 @@ pub struct Chain<T>(pub T);
 
 /// Checks that a leaf that an `only` excludes from a learning rate is not expected to get another
 /// one.
-fn expect_one_rate(place: Place<'_>, rates: &[bool], still: Option<usize>) -> Result<()> {
+fn expect_one_rate(scope: Scope<'_>, rates: &[bool], still: Option<usize>) -> Result<()> {
     match still {
         Some(leaf) if rates.iter().filter(|has_rate| **has_rate).count() > 1 => {
-            Err(Error::SecondRate { path: place.treedef.leaf_path(leaf)? })
+            Err(Error::SecondRate { path: scope.treedef.leaf_path(leaf)? })
         }
         _ => Ok(()),
     }
@@ -43,12 +43,12 @@ macro_rules! chain_of {
         impl<L: Trainable, $($before: Transform<L>,)* $last: Transform<L>> Transform<L>
             for Chain<($($before,)* $last,)>
         {
-            fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+            fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
                 let ($($before,)* $last,) = &self.0;
-                let parts = [$($before.slots(place, parameters)?,)* $last.slots(place, parameters)?];
+                let parts = [$($before.slots(scope, parameters)?,)* $last.slots(scope, parameters)?];
                 let rates = [$($before.is_descent(),)* $last.is_descent()];
                 let slots = Slots::new("chain").with_parts(parts);
-                expect_one_rate(place, &rates, slots.still)?;
+                expect_one_rate(scope, &rates, slots.still)?;
                 Ok(slots)
             }
 

@@ -3,7 +3,7 @@
 use std::slice;
 
 use super::accumulate::Zero;
-use super::{Number, Place, Slots, Step, Term, Transform};
+use super::{Number, Scope, Slots, Step, Term, Transform};
 use treedef::__private::OrBug;
 
 use crate::error::{Error, Result};
@@ -36,13 +36,13 @@ pub fn check_finite() -> CheckFinite {
 pub struct CheckFinite;
 
 impl<L: Trainable> Transform<L> for CheckFinite {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         Ok(Slots::new("check_finite"))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let [] = slots.leaves("check_finite", [])?;
-        expect_finite("the gradient", step.place, step.updates)
+        expect_finite("the gradient", step.scope, step.updates)
     }
 
     fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -62,7 +62,7 @@ pub(crate) const APPLY_IF_FINITE: &str = "apply_if_finite";
 impl<O> ApplyIfFinite<O> {
     /// Whether the gradients are finite. Counts those in a row that are not, and refuses one too many.
     fn is_finite<L: Trainable>(&self, step: &Step<'_, L>, errors: &mut u64) -> Result<bool> {
-        match expect_finite("the gradient", step.place, step.updates) {
+        match expect_finite("the gradient", step.scope, step.updates) {
             Ok(()) => *errors = 0,
             Err(Error::NotFinite { .. }) if *errors < self.limit => *errors += 1,
             Err(error) => return Err(error),
@@ -72,8 +72,8 @@ impl<O> ApplyIfFinite<O> {
 }
 
 impl<L: Trainable, O: Transform<L>> Transform<L> for ApplyIfFinite<O> {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        Ok(Slots::new(APPLY_IF_FINITE).with_parts([self.inner.slots(place, parameters)?]))
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        Ok(Slots::new(APPLY_IF_FINITE).with_parts([self.inner.slots(scope, parameters)?]))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -124,17 +124,17 @@ impl Term<1> for ZeroIfFinite {
 
 pub(crate) fn expect_finite<L: Trainable>(
     what: &'static str,
-    place: Place<'_>,
+    scope: Scope<'_>,
     leaves: &[L],
 ) -> Result<()> {
-    if place.sum(&ZeroIfFinite, [leaves])? == 0.0 {
+    if scope.sum(&ZeroIfFinite, [leaves])? == 0.0 {
         return Ok(());
     }
-    for leaf in place.ranges.iter().cloned().flatten() {
+    for leaf in scope.ranges.iter().cloned().flatten() {
         let range = leaf..leaf + 1;
-        let one = Place { ranges: slice::from_ref(&range), ..place };
+        let one = Scope { ranges: slice::from_ref(&range), ..scope };
         if one.sum(&ZeroIfFinite, [leaves])? != 0.0 {
-            let path = place.treedef.leaf_path(leaf).ok().or_bug();
+            let path = scope.treedef.leaf_path(leaf).ok().or_bug();
             return Err(Error::NotFinite { what, path });
         }
     }

@@ -1,6 +1,6 @@
 //! Limits on gradients.
 
-use super::{Number, Place, Rule, Slots, Step, Term, Transform};
+use super::{Number, Rule, Scope, Slots, Step, Term, Transform};
 use crate::argument::expect_limit;
 use crate::error::Result;
 use crate::leaf::Trainable;
@@ -33,7 +33,7 @@ impl Rule<0> for Clip {
 }
 
 impl<L: Trainable> Transform<L> for Clip {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_limit("a limit", self.limit)?;
         Ok(Slots::new("clip"))
     }
@@ -73,7 +73,7 @@ pub struct ClipByGlobalNorm {
 }
 
 impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_limit("a limit", self.limit)?;
         Ok(Slots::new("clip_by_global_norm"))
     }
@@ -81,7 +81,7 @@ impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         expect_limit("a limit", self.limit)?;
         let [] = slots.leaves("clip_by_global_norm", [])?;
-        let (scale, norm) = scaled_norm(step.place, step.updates)?;
+        let (scale, norm) = scaled_norm(step.scope, step.updates)?;
         if norm / scale < self.limit {
             return Ok(());
         }
@@ -118,15 +118,15 @@ impl Rule<0> for Fraction {
 }
 
 /// The norm of all numbers. It is also right if their squares are too large or too small for an `f64`.
-pub(crate) fn norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<f64> {
-    let (scale, norm) = scaled_norm(place, leaves)?;
+pub(crate) fn norm<L: Trainable>(scope: Scope<'_>, leaves: &[L]) -> Result<f64> {
+    let (scale, norm) = scaled_norm(scope, leaves)?;
     Ok(norm / scale)
 }
 
 /// A factor, and the norm of all numbers times that factor. The norm of many `f32`, or squares of `f64`,
 /// may be too large or too small for their type.
-pub(super) fn scaled_norm<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<(f64, f64)> {
-    let norm = |scale: f64| place.sum(&Square(scale), [leaves]).map(|sum| (scale, sum.sqrt()));
+pub(super) fn scaled_norm<L: Trainable>(scope: Scope<'_>, leaves: &[L]) -> Result<(f64, f64)> {
+    let norm = |scale: f64| scope.sum(&Square(scale), [leaves]).map(|sum| (scale, sum.sqrt()));
     let mut best = norm(1.0)?;
     for (smaller, larger) in [(-64, 64), (-640, 590)] {
         let scale = match best.1 {

@@ -1,6 +1,6 @@
 //! Moving averages of updates.
 
-use super::{Number, Place, Rule, Slots, Step, Transform};
+use super::{Number, Rule, Scope, Slots, Step, Transform};
 use crate::argument::expect_decay;
 use crate::error::Result;
 use crate::leaf::Trainable;
@@ -40,9 +40,9 @@ impl Ema {
 }
 
 impl<L: Trainable> Transform<L> for Ema {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         expect_decay("the decay of `ema`", self.decay)?;
-        Slots::new("ema").with_filled("ema", 0.0, place, parameters)
+        Slots::new("ema").with_filled("ema", 0.0, scope, parameters)
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

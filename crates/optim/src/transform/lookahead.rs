@@ -1,6 +1,6 @@
 //! Slow parameters behind fast ones.
 
-use super::{Kernel, Number, Place, Rule, Slots, Step, Transform};
+use super::{Kernel, Number, Rule, Scope, Slots, Step, Transform};
 use crate::argument::expect_step_size;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
@@ -35,9 +35,9 @@ impl<O> Lookahead<O> {
 }
 
 impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         self.expect_sensible()?;
-        let inner = self.inner.slots(place, parameters)?;
+        let inner = self.inner.slots(scope, parameters)?;
         Ok(Slots::new(LOOKAHEAD).with_copies("slow", parameters).with_parts([inner]))
     }
 
@@ -67,9 +67,9 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
             return Ok(());
         }
         // Both are the same now, but for a rounding, or for a transform around this one.
-        step.place.run(&TakeOther, slow, [], [&*step.parameters])?;
+        step.scope.run(&TakeOther, slow, [], [&*step.parameters])?;
         if self.reset {
-            *inner = self.inner.slots(step.place, step.parameters)?;
+            *inner = self.inner.slots(step.scope, step.parameters)?;
         }
         Ok(())
     }

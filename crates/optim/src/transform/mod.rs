@@ -5,7 +5,7 @@
 //! transform of your own, which runs on all leaves, in place, in one pass over the numbers:
 //!
 //! ```
-//! use treedef_optim::transform::{Number, Place, Rule, Slots, Step, Transform};
+//! use treedef_optim::transform::{Number, Scope, Rule, Slots, Step, Transform};
 //! use treedef_optim::{Trainable, Optimiser, Result, chain};
 //!
 //! /// Descent by the sign of a moving average.
@@ -20,8 +20,8 @@
 //! }
 //!
 //! impl<L: Trainable> Transform<L> for SignDescent {
-//!     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-//!         Slots::new("sign_descent").with_filled("average", 0.0, place, parameters)
+//!     fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+//!         Slots::new("sign_descent").with_filled("average", 0.0, scope, parameters)
 //!     }
 //!
 //!     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -45,7 +45,7 @@
 //! A transform that needs more than a rule finds the numbers in [`Step`], for one type of leaf or
 //! for all.
 
-mod place;
+mod scope;
 mod blocks;
 mod mask;
 mod selection;
@@ -82,10 +82,10 @@ pub(crate) use mask::joined;
 #[cfg(feature = "candle")]
 pub(crate) use mask::mask;
 pub use partition::{Partition, partition};
-pub use place::Place;
 pub use project::{Project, Projection, project};
 pub(crate) use scale::DECAY;
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
+pub use scope::Scope;
 pub use select::{Frozen, Only, SetToZero, set_to_zero};
 pub(crate) use selection::{SELECTING, Selection, contains, ranges};
 pub use slots::Slots;

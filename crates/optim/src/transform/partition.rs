@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::mask::{joined, mask};
 use super::selection::{PART, expect_some, ranges_of};
-use super::{Mask, Place, Selection, Slots, Step, Transform};
+use super::{Mask, Scope, Selection, Slots, Step, Transform};
 use treedef::__private::OrBug;
 
 use crate::error::{Error, Result};
@@ -76,17 +76,17 @@ impl<L: Trainable> Partition<L> {
     }
 
     /// The leaves of each optimiser.
-    fn parts(&self, place: Place<'_>, leaves: &[L]) -> Result<Vec<Vec<Range<usize>>>> {
-        let path = |leaf: usize| place.treedef.leaf_path(leaf).ok().or_bug();
-        let mut group_of: Vec<Option<usize>> = vec![None; place.treedef.num_leaves()];
+    fn parts(&self, scope: Scope<'_>, leaves: &[L]) -> Result<Vec<Vec<Range<usize>>>> {
+        let path = |leaf: usize| scope.treedef.leaf_path(leaf).ok().or_bug();
+        let mut group_of: Vec<Option<usize>> = vec![None; scope.treedef.num_leaves()];
         for (group, (masks, _)) in self.groups.iter().enumerate() {
             if masks.is_empty() {
                 return Err(Error::Argument("a group has no pattern".to_owned()));
             }
-            let named = mask(place.treedef, leaves, masks)?;
+            let named = mask(scope.treedef, leaves, masks)?;
             // Leaves elsewhere belong to other optimisers.
             let is_named = |leaf: &usize| named.get(*leaf).copied().or_bug();
-            for leaf in place.ranges.iter().cloned().flatten().filter(is_named) {
+            for leaf in scope.ranges.iter().cloned().flatten().filter(is_named) {
                 if let Some(first) = group_of.get(leaf).copied().flatten() {
                     let first = self.groups.get(first).map(|(masks, _)| joined(masks));
                     return Err(Error::TwoGroups {
@@ -98,14 +98,14 @@ impl<L: Trainable> Partition<L> {
                 group_of.iter_mut().skip(leaf).take(1).for_each(|of| *of = Some(group));
             }
         }
-        let none = ranges_of(place, |leaf| group_of.get(*leaf).copied().flatten().is_none());
+        let none = ranges_of(scope, |leaf| group_of.get(*leaf).copied().flatten().is_none());
         if let (Some(first), None) = (none.first(), &self.rest) {
             return Err(Error::NoGroup { path: path(first.start) });
         }
         let parts = self.groups.iter().enumerate().map(|(group, (masks, _))| {
             let found =
-                ranges_of(place, |leaf| group_of.get(*leaf).copied().flatten() == Some(group));
-            expect_some(place, masks, &found)?;
+                ranges_of(scope, |leaf| group_of.get(*leaf).copied().flatten() == Some(group));
+            expect_some(scope, masks, &found)?;
             Ok(found)
         });
         parts.chain(self.rest.as_ref().map(|_| Ok(none))).collect()
@@ -124,18 +124,18 @@ impl<L: Trainable> Partition<L> {
         let mut is_kept = true;
         for (group, slots) in self.groups.iter().zip(&slots.parts) {
             let kept = slots.selection.as_ref();
-            is_kept &= kept.is_some_and(|kept| kept.is_of(step.place, &group.0));
+            is_kept &= kept.is_some_and(|kept| kept.is_of(step.scope, &group.0));
         }
         if !is_kept || slots.parts.iter().any(|part| part.selection.is_none()) {
             let masks = self.groups.iter().map(|(masks, _)| &**masks).chain([&[][..]]);
-            let parts = self.parts(step.place, step.parameters)?.into_iter().zip(masks);
+            let parts = self.parts(step.scope, step.parameters)?.into_iter().zip(masks);
             for (slots, (inside, masks)) in slots.parts.iter_mut().zip(parts) {
                 let part = || match masks {
                     [] => "by the rest".to_owned(),
                     _ => format!("by the group `{}`", joined(masks)),
                 };
                 slots.expect_holds(part, &inside, step)?;
-                slots.selection = Some(Selection::new(step.place, masks, inside, Vec::new()));
+                slots.selection = Some(Selection::new(step.scope, masks, inside, Vec::new()));
             }
         }
         for (optimiser, slots) in self.optimisers().zip(&mut slots.parts) {
@@ -149,10 +149,10 @@ impl<L: Trainable> Partition<L> {
 }
 
 impl<L: Trainable> Transform<L> for Partition<L> {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let parts = self.parts(place, parameters)?;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        let parts = self.parts(scope, parameters)?;
         let slots = self.optimisers().zip(&parts).map(|(optimiser, ranges)| {
-            let inner = optimiser.slots(Place { ranges, ..place }, parameters)?;
+            let inner = optimiser.slots(Scope { ranges, ..scope }, parameters)?;
             Ok(Slots::new(PART).with_parts([inner]).holding(ranges))
         });
         Ok(Slots::new("partition").with_parts(slots.collect::<Result<Vec<_>>>()?))

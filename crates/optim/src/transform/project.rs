@@ -1,7 +1,7 @@
 //! Parameters that stay in a set.
 
 use super::clip::{Fraction, scaled_norm};
-use super::{Number, Place, Slots, Step, Transform, expect_finite};
+use super::{Number, Scope, Slots, Step, Transform, expect_finite};
 use crate::argument::expect_size;
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
@@ -46,14 +46,14 @@ impl Projection {
         }
     }
 
-    /// Projects the leaves of a place.
-    pub(crate) fn apply<L: Trainable>(self, place: Place<'_>, leaves: &mut [L]) -> Result<()> {
-        expect_finite(PROJECTED, place, leaves)?;
+    /// Projects the leaves of a scope.
+    pub(crate) fn apply<L: Trainable>(self, scope: Scope<'_>, leaves: &mut [L]) -> Result<()> {
+        expect_finite(PROJECTED, scope, leaves)?;
         let nearest = match self {
             Projection::NonNegative => Nearest::Clamp { lower: 0.0, upper: f64::INFINITY },
             Projection::Interval { lower, upper } => Nearest::Clamp { lower, upper },
             Projection::Simplex { sum } => {
-                let numbers = numbers(place, leaves)?;
+                let numbers = numbers(scope, leaves)?;
                 if numbers.is_empty() {
                     return Err(Error::Argument(format!(
                         "expected numbers with the sum {sum}, found no number"
@@ -64,7 +64,7 @@ impl Projection {
             }
             Projection::L1Ball { radius } => {
                 let absolute: Vec<f64> =
-                    numbers(place, leaves)?.into_iter().map(f64::abs).collect();
+                    numbers(scope, leaves)?.into_iter().map(f64::abs).collect();
                 if absolute.iter().sum::<f64>() <= radius {
                     return Ok(());
                 }
@@ -72,17 +72,17 @@ impl Projection {
                 Nearest::Shrink { top, under }
             }
             Projection::L2Ball { radius } => {
-                let (scale, norm) = scaled_norm(place, leaves)?;
+                let (scale, norm) = scaled_norm(scope, leaves)?;
                 if norm / scale <= radius {
                     return Ok(());
                 }
                 Nearest::Scaled(Fraction { scale, norm, limit: radius })
             }
         };
-        place.run(&nearest, leaves, [], [])?;
+        scope.run(&nearest, leaves, [], [])?;
         match self {
             // A bound may be infinite in the type of the numbers.
-            Projection::Interval { .. } => expect_finite(BOUND, place, leaves),
+            Projection::Interval { .. } => expect_finite(BOUND, scope, leaves),
             _ => Ok(()),
         }
     }
@@ -91,12 +91,12 @@ impl Projection {
 const PROJECTED: &str = "a number that is projected";
 const BOUND: &str = "the bound of an interval, in the type of the number,";
 
-fn numbers<L: Trainable>(place: Place<'_>, leaves: &[L]) -> Result<Vec<f64>> {
+fn numbers<L: Trainable>(scope: Scope<'_>, leaves: &[L]) -> Result<Vec<f64>> {
     let mut numbers = Vec::new();
-    for at in place.ranges().iter().cloned().flatten() {
+    for at in scope.ranges().iter().cloned().flatten() {
         // Integers do not change.
         let Some(leaf) = leaves.get(at).filter(|leaf| leaf.is_float()) else { continue };
-        numbers.extend(leaf.to_numbers().map_err(|source| place.failed(at, source))?);
+        numbers.extend(leaf.to_numbers().map_err(|source| scope.failed(at, source))?);
     }
     Ok(numbers)
 }
@@ -174,7 +174,7 @@ pub struct Project {
 }
 
 impl<L: Trainable> Transform<L> for Project {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         self.onto.expect_sensible()?;
         Ok(Slots::new("project"))
     }
@@ -183,9 +183,9 @@ impl<L: Trainable> Transform<L> for Project {
         self.onto.expect_sensible()?;
         let [] = slots.leaves("project", [])?;
         let parameters = &*step.parameters;
-        step.place.run(&AddScaled(1.0), step.updates, [], [parameters])?;
-        self.onto.apply(step.place, step.updates)?;
-        step.place.run(&AddScaled(-1.0), step.updates, [], [parameters])
+        step.scope.run(&AddScaled(1.0), step.updates, [], [parameters])?;
+        self.onto.apply(step.scope, step.updates)?;
+        step.scope.run(&AddScaled(-1.0), step.updates, [], [parameters])
     }
 
     fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -202,6 +202,6 @@ impl<L: Trainable> Transform<L> for Project {
     /// The parameters themselves: by an update that is added, they might be outside by a rounding.
     fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         self.check(step, slots)?;
-        self.onto.apply(step.place, step.parameters)
+        self.onto.apply(step.scope, step.parameters)
     }
 }

@@ -1,6 +1,6 @@
 //! Factors, and the decay of weights.
 
-use super::{Number, Place, Rule, Slots, Step, Transform};
+use super::{Number, Rule, Scope, Slots, Step, Transform};
 use crate::argument::{expect_at_least_zero, expect_factor};
 use crate::error::Result;
 use crate::leaf::Trainable;
@@ -33,7 +33,7 @@ impl Rule<0> for Scale {
 }
 
 impl<L: Trainable> Transform<L> for Scale {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_factor(self.factor)?;
         Ok(Slots::new("scale"))
     }
@@ -82,7 +82,7 @@ pub struct ScaleBySchedule {
 }
 
 impl<L: Trainable> Transform<L> for ScaleBySchedule {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_factor(self.factor.at(0))?;
         Ok(Slots::new("scale_by_schedule"))
     }
@@ -140,7 +140,7 @@ impl Rule<0> for WeightDecay {
 }
 
 impl<L: Trainable> Transform<L> for WeightDecay {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         expect_at_least_zero(DECAY, self.decay)?;
         Ok(Slots::new("weight_decay"))
     }

@@ -2,7 +2,7 @@
 
 use super::accumulate::Zero;
 use super::selection::{FROZEN, ONLY};
-use super::{Mask, Place, Selection, Slots, Step, Transform};
+use super::{Mask, Scope, Selection, Slots, Step, Transform};
 use crate::error::Result;
 use crate::leaf::Trainable;
 
@@ -23,7 +23,7 @@ pub struct Frozen<O> {
 /// Continues with the leaves that the inner transform concerns, and with its slots.
 fn with_selected<L: Trainable>(
     (name, masks): (&'static str, &[Mask]),
-    make: impl FnOnce(Place<'_>, &[Mask], &[L]) -> Result<Selection>,
+    make: impl FnOnce(Scope<'_>, &[Mask], &[L]) -> Result<Selection>,
     step: &mut Step<'_, L>,
     slots: &mut Slots<L>,
     go: impl FnOnce(&mut Step<'_, L>, &Selection, &mut Slots<L>) -> Result<()>,
@@ -31,11 +31,11 @@ fn with_selected<L: Trainable>(
     if slots.transform != name || slots.parts.len() != 1 {
         return Err(slots.another(name, &[], 1));
     }
-    let kept = slots.selection.take().filter(|kept| kept.is_of(step.place, masks));
+    let kept = slots.selection.take().filter(|kept| kept.is_of(step.scope, masks));
     let selection = match kept {
         Some(kept) => kept,
         None => {
-            let made = make(step.place, masks, step.parameters)?;
+            let made = make(step.scope, masks, step.parameters)?;
             let part = || match name {
                 ONLY => "inside of `only`".to_owned(),
                 _ => "outside of `freeze`".to_owned(),
@@ -50,9 +50,9 @@ fn with_selected<L: Trainable>(
 }
 
 impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let selection = Selection::of(place, &self.masks, parameters)?;
-        let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        let selection = Selection::of(scope, &self.masks, parameters)?;
+        let inner = self.inner.slots(Scope { ranges: &selection.inside, ..scope }, parameters)?;
         let mut slots = Slots::new(ONLY).with_parts([inner]).holding(&selection.inside);
         if self.inner.is_descent() {
             slots.still = selection.outside.first().map(|range| range.start).or(slots.still);
@@ -102,9 +102,9 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
 }
 
 impl<L: Trainable, O: Transform<L>> Transform<L> for Frozen<O> {
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let selection = Selection::out_of(place, &self.masks, parameters)?;
-        let inner = self.inner.slots(Place { ranges: &selection.inside, ..place }, parameters)?;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        let selection = Selection::out_of(scope, &self.masks, parameters)?;
+        let inner = self.inner.slots(Scope { ranges: &selection.inside, ..scope }, parameters)?;
         Ok(Slots::new(FROZEN).with_parts([inner]).holding(&selection.inside))
     }
 
@@ -166,7 +166,7 @@ pub fn set_to_zero() -> SetToZero {
 pub struct SetToZero;
 
 impl<L: Trainable> Transform<L> for SetToZero {
-    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+    fn slots(&self, _: Scope<'_>, _: &[L]) -> Result<Slots<L>> {
         Ok(Slots::new("set_to_zero"))
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Place;
+use super::Scope;
 use super::mask::{Mask, joined, mask};
 use treedef::__private::OrBug;
 
@@ -17,7 +17,7 @@ pub(super) const PART: &str = "part";
 /// The transforms that concern some of the leaves around them.
 pub(crate) const SELECTING: [&str; 3] = [ONLY, FROZEN, PART];
 
-/// The leaves of a place that masks select for a transform, and the others.
+/// The leaves of a scope that masks select for a transform, and the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) inside: Vec<Range<usize>>,
@@ -28,25 +28,25 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Selects by masks. Each must select a leaf of the structure, and all together one of the place.
+    /// Selects by masks. Each must select a leaf of the structure, and all together one of the scope.
     /// Without masks, nothing is selected.
-    pub(crate) fn of<L: Trainable>(place: Place<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
-        let named = mask(place.treedef, leaves, masks)?;
+    pub(crate) fn of<L: Trainable>(scope: Scope<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
+        let named = mask(scope.treedef, leaves, masks)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().or_bug();
-        let inside = ranges_of(place, is_named);
+        let inside = ranges_of(scope, is_named);
         if !masks.is_empty() {
-            expect_some(place, masks, &inside)?;
+            expect_some(scope, masks, &inside)?;
         }
-        Ok(Selection::new(place, masks, inside, ranges_of(place, |leaf| !is_named(leaf))))
+        Ok(Selection::new(scope, masks, inside, ranges_of(scope, |leaf| !is_named(leaf))))
     }
 
-    /// The leaves of a place that no mask selects.
+    /// The leaves of a scope that no mask selects.
     pub(crate) fn out_of<L: Trainable>(
-        place: Place<'_>,
+        scope: Scope<'_>,
         masks: &[Mask],
         leaves: &[L],
     ) -> Result<Self> {
-        let Selection { inside, outside, masks, among } = Selection::of(place, masks, leaves)?;
+        let Selection { inside, outside, masks, among } = Selection::of(scope, masks, leaves)?;
         if outside.is_empty() {
             let masks = joined(&masks);
             return Err(Error::Argument(format!(
@@ -57,32 +57,32 @@ impl Selection {
     }
 
     pub(crate) fn new(
-        place: Place<'_>,
+        scope: Scope<'_>,
         masks: &[Mask],
         inside: Vec<Range<usize>>,
         outside: Vec<Range<usize>>,
     ) -> Self {
-        Selection { inside, outside, masks: masks.to_vec(), among: place.ranges.to_vec() }
+        Selection { inside, outside, masks: masks.to_vec(), among: scope.ranges.to_vec() }
     }
 
     /// Whether it was made from these masks: an optimiser may have other masks in a later step.
-    pub(crate) fn is_of(&self, place: Place<'_>, masks: &[Mask]) -> bool {
-        self.masks == masks && self.among == place.ranges
+    pub(crate) fn is_of(&self, scope: Scope<'_>, masks: &[Mask]) -> bool {
+        self.masks == masks && self.among == scope.ranges
     }
 }
 
-/// Checks that masks select a leaf in their place. The place may be smaller than the model, whose other
+/// Checks that masks select a leaf in their scope. That may be smaller than the model, whose other
 /// leaves may be in other groups, or outside of an `only` around it.
-pub(crate) fn expect_some(place: Place<'_>, masks: &[Mask], found: &[Range<usize>]) -> Result<()> {
+pub(crate) fn expect_some(scope: Scope<'_>, masks: &[Mask], found: &[Range<usize>]) -> Result<()> {
     if !found.is_empty() {
         return Ok(());
     }
     let masks = joined(masks);
-    let among = match place.ranges.first() {
+    let among = match scope.ranges.first() {
         None => "there is nothing to train".to_owned(),
         Some(first) => {
-            let count: usize = place.ranges.iter().map(ExactSizeIterator::len).sum();
-            let path = crate::error::place(&place.treedef.leaf_path(first.start)?);
+            let count: usize = scope.ranges.iter().map(ExactSizeIterator::len).sum();
+            let path = crate::error::place(&scope.treedef.leaf_path(first.start)?);
             match count - 1 {
                 0 => format!("that is {path} alone"),
                 more => format!("these are {path} and {more} more"),
@@ -94,9 +94,9 @@ pub(crate) fn expect_some(place: Place<'_>, masks: &[Mask], found: &[Range<usize
     )))
 }
 
-/// The leaves of a place for which a function holds, as ranges.
-pub(crate) fn ranges_of(place: Place<'_>, holds: impl Fn(&usize) -> bool) -> Vec<Range<usize>> {
-    ranges(place.ranges.iter().cloned().flatten().filter(holds))
+/// The leaves of a scope for which a function holds, as ranges.
+pub(crate) fn ranges_of(scope: Scope<'_>, holds: impl Fn(&usize) -> bool) -> Vec<Range<usize>> {
+    ranges(scope.ranges.iter().cloned().flatten().filter(holds))
 }
 
 /// Sorted leaves as ranges.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::slice;
 
-use super::{Number, NumberArrays, Place, Rule, Selection, Step, contains};
+use super::{Number, NumberArrays, Rule, Scope, Selection, Step, contains};
 use treedef::__private::OrBug;
 
 use crate::error::{Error, Result};
@@ -60,12 +60,12 @@ impl<L: Trainable> Slots<L> {
         mut self,
         name: &'static str,
         number: f64,
-        place: Place<'_>,
+        scope: Scope<'_>,
         parameters: &[L],
     ) -> Result<Self> {
         let zeros = parameters.iter().enumerate().map(|(leaf, parameter)| {
             parameter.zero().map_err(|source| Error::Operation {
-                path: place.treedef.leaf_path(leaf).ok().or_bug(),
+                path: scope.treedef.leaf_path(leaf).ok().or_bug(),
                 source,
             })
         });
@@ -73,7 +73,7 @@ impl<L: Trainable> Slots<L> {
         if number != 0.0 {
             // Including leaves of other transforms: they may belong to this one later.
             let all = 0..zeros.len();
-            let everywhere = Place { ranges: slice::from_ref(&all), ..place };
+            let everywhere = Scope { ranges: slice::from_ref(&all), ..scope };
             everywhere.run(&Update(Plus(number)), &mut zeros, [], [parameters])?;
         }
         self.leaves.push((name.into(), zeros));
@@ -95,8 +95,8 @@ impl<L: Trainable> Slots<L> {
 
     /// The arrays of a step.
     pub(crate) fn blocks(&mut self, step: &Step<'_, L>) -> Result<&NumberArrays> {
-        let kept = self.blocks.take().filter(|kept| kept.is_of(step.place));
-        let make = || NumberArrays::of(step.place, step.parameters);
+        let kept = self.blocks.take().filter(|kept| kept.is_of(step.scope));
+        let make = || NumberArrays::of(step.scope, step.parameters);
         Ok(self.blocks.insert(kept.map_or_else(make, Ok)?))
     }
 
@@ -124,7 +124,7 @@ impl<L: Trainable> Slots<L> {
             for (leaf, parameter) in step.parameters.iter().enumerate() {
                 let [before, now] = [holds, ranges].map(|ranges| contains(ranges, leaf));
                 if before != now && !is_empty(parameter) {
-                    let path = step.place.treedef.leaf_path(leaf)?;
+                    let path = step.scope.treedef.leaf_path(leaf)?;
                     return Err(Error::Selection { part: part(), path, is_new: now });
                 }
             }

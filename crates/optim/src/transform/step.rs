@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::place::Place;
+use super::scope::Scope;
 use super::slots::Slots;
 use crate::error::Result;
 use crate::leaf::Trainable;
@@ -17,7 +17,7 @@ pub trait Transform<L: Trainable> {
     /// # Errors
     ///
     /// Returns an error when the transform does not fit the parameters.
-    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>>;
+    fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>>;
 
     /// Changes the updates, which are the gradients at the beginning of a chain.
     ///
@@ -68,8 +68,8 @@ pub trait Transform<L: Trainable> {
 macro_rules! behind {
     ($($pointer:ty),*) => {$(
         impl<L: Trainable, O: Transform<L> + ?Sized> Transform<L> for $pointer {
-            fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-                (**self).slots(place, parameters)
+            fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+                (**self).slots(scope, parameters)
             }
 
             fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -101,7 +101,7 @@ behind! { Box<O>, &O }
 #[derive(Debug)]
 pub struct Step<'a, L> {
     /// The leaves that the transform concerns.
-    pub place: Place<'a>,
+    pub scope: Scope<'a>,
     /// The gradients of all leaves, which become updates.
     pub updates: &'a mut [L],
     /// The parameters.
@@ -119,7 +119,7 @@ impl<L: Trainable> Step<'_, L> {
         rule: &Q,
         slots: [&mut [L]; S],
     ) -> Result<()> {
-        self.place.run(&Update(*rule), self.updates, slots, [&*self.parameters])
+        self.scope.run(&Update(*rule), self.updates, slots, [&*self.parameters])
     }
 
     /// Adds the updates of a rule to the parameters, in one pass.
@@ -132,7 +132,7 @@ impl<L: Trainable> Step<'_, L> {
         rule: &Q,
         slots: [&mut [L]; S],
     ) -> Result<()> {
-        self.place.run(&Descend(*rule), self.parameters, slots, [&*self.updates])
+        self.scope.run(&Descend(*rule), self.parameters, slots, [&*self.updates])
     }
 
     /// Adds the updates to the parameters.
@@ -146,8 +146,8 @@ impl<L: Trainable> Step<'_, L> {
 
     /// The same step, for other leaves.
     pub(crate) fn among<'s>(&'s mut self, ranges: &'s [Range<usize>]) -> Step<'s, L> {
-        let place = Place { ranges, treedef: self.place.treedef };
-        Step { place, updates: self.updates, parameters: self.parameters }
+        let scope = Scope { ranges, treedef: self.scope.treedef };
+        Step { scope, updates: self.updates, parameters: self.parameters }
     }
 }
 

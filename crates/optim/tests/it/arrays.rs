@@ -201,7 +201,7 @@ mod of_tensors {
             vec![Object(numbers.to_dtype(DType::F16).unwrap())]
         };
         let error = adafactor(0.1).init::<Tensor, _>(&half(2)).unwrap_err();
-        insta::assert_snapshot!(error, @"");
+        insta::assert_snapshot!(error, @"f16[2, 2] cannot hold the `eps` of Adafactor, 1e-30: use another type, such as bf16 or f32, or a larger `eps`, at `[0]`");
         assert!(adafactor(0.1).init::<Tensor, _>(&half(0)).is_ok());
         assert!(adafactor(0.1).eps(1e-6).init::<Tensor, _>(&half(2)).is_ok());
         assert!(adafactor(0.1).eps(1e-50).init::<f32, _>(&vec![1.0f32]).is_err());

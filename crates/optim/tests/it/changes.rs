@@ -250,7 +250,7 @@ fn arrays_are_resumed_too() {
 
 #[test]
 fn slots_of_ones_own_transform_need_no_order() {
-    use treedef_optim::transform::{Number, Place, Rule, Slots, Step};
+    use treedef_optim::transform::{Number, Rule, Scope, Slots, Step};
     use treedef_optim::{Result, Trainable};
 
     #[derive(Clone, Copy)]
@@ -265,9 +265,9 @@ fn slots_of_ones_own_transform_need_no_order() {
     }
 
     impl<L: Trainable> Transform<L> for Own {
-        fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-            let slots = Slots::new("own").with_filled("slow", 0.0, place, parameters)?;
-            slots.with_filled("fast", 0.0, place, parameters)
+        fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
+            let slots = Slots::new("own").with_filled("slow", 0.0, scope, parameters)?;
+            slots.with_filled("fast", 0.0, scope, parameters)
         }
 
         fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {

@@ -92,7 +92,8 @@ fn derivatives_are_right_in_any_unit_and_a_wrong_sign_is_found() {
         assert!(off <= 1e-7 * expected.abs(), "{name}: {found:?}, not {expected:e}");
         assert!(off <= found.error, "{name}: {found:?} is {off:e} off");
         assert!(found.error <= 1e-5 * expected.abs(), "{name}: {found:?}");
-        let worst = |gradient: f64| finite::check::<f64, _, _>(loss, at, &gradient).unwrap();
+        let worst =
+            |gradient: f64| finite::check_gradient::<f64, _, _>(loss, at, &gradient).unwrap();
         assert!(worst(expected).error < 1e-7, "{name}: {}", worst(expected));
         assert!(worst(expected).untold.is_empty(), "{name}: {}", worst(expected));
         assert!(worst(-expected).error > 1.9, "{name}: {}", worst(-expected));
@@ -105,7 +106,8 @@ fn derivatives_are_right_in_any_unit_and_a_wrong_sign_is_found() {
 fn what_differences_cannot_tell_is_said() {
     // The second changes the loss by less than it is rounded, whatever its derivative is.
     let loss = |p: &(f64, f64)| 1e9 + p.0.powi(2) + 1e-30 * p.1;
-    let worst = |by: f64| finite::check::<f64, _, _>(loss, &(2.0, 1.0), &(4.0, by)).unwrap();
+    let worst =
+        |by: f64| finite::check_gradient::<f64, _, _>(loss, &(2.0, 1.0), &(4.0, by)).unwrap();
     let paths =
         |worst: &finite::Worst| worst.untold.iter().map(ToString::to_string).collect::<Vec<_>>();
     let (right, wrong) = (worst(1e-30), worst(-1e-30));
@@ -117,7 +119,8 @@ fn what_differences_cannot_tell_is_said() {
     let estimate = finite::gradient::<f64, _, _>(loss, &(2.0, 1.0)).unwrap();
     assert!(estimate.error.1 > 1e-30 && estimate.error.0 < 1e-3);
     // A number that is zero, and one that the loss does not have.
-    let worst = finite::check::<f64, _, _>(|p: &[f64; 2]| p[0].powi(2), &[0.0, 3.0], &[0.0, 0.0]);
+    let worst =
+        finite::check_gradient::<f64, _, _>(|p: &[f64; 2]| p[0].powi(2), &[0.0, 3.0], &[0.0, 0.0]);
     let worst = worst.unwrap();
     assert_eq!((worst.error, worst.untold.len()), (0.0, 0));
     let text = "the worst number is at `.0`: 0 in the gradient, 0 ± ";
@@ -141,10 +144,11 @@ fn differences_know_the_precision_of_the_numbers() {
     let expected = (3.0, [2.0, 1.0f32.cos()]);
     assert!((gradient.0 - expected.0).abs() < 1e-3);
     assert!((gradient.1[1] - expected.1[1]).abs() < 1e-3);
-    let worst = finite::check::<f32, _, _>(loss, &(2.0, [3.0, 1.0]), &expected).unwrap();
+    let worst = finite::check_gradient::<f32, _, _>(loss, &(2.0, [3.0, 1.0]), &expected).unwrap();
     assert!(worst.error < 1e-3, "{worst}");
     let nan =
-        finite::check::<f32, _, _>(loss, &(2.0, [3.0, 1.0]), &(3.0, [f32::NAN, 9.0])).unwrap();
+        finite::check_gradient::<f32, _, _>(loss, &(2.0, [3.0, 1.0]), &(3.0, [f32::NAN, 9.0]))
+            .unwrap();
     assert_eq!(nan.path.to_string(), ".1.0");
 }
 
@@ -153,7 +157,8 @@ fn differences_know_what_the_model_rounds() {
     let loss = |(x, y): &(f32, f64)| f64::from(*x).powi(3) + y.powi(3);
     let model = (0.3f32, 0.3f64);
     let x = f64::from(model.0);
-    let worst = finite::check::<f64, _, _>(loss, &model, &((3.0 * x * x) as f32, 0.27)).unwrap();
+    let worst =
+        finite::check_gradient::<f64, _, _>(loss, &model, &((3.0 * x * x) as f32, 0.27)).unwrap();
     assert!(worst.error < 1e-4, "{worst}");
 }
 
@@ -214,7 +219,7 @@ fn what_has_no_derivative_is_named() {
     let (_, gradient) = dual::value_and_grad(dual, &model).unwrap();
     assert!(gradient.iter().all(|slope: &f64| slope.is_nan()), "{gradient:?}");
     let loss = |m: &[f64; 4]| m[0] * m[0] + m[1].sqrt() * m[2] + m[3].powf(0.5);
-    let worst = finite::check::<f64, _, _>(loss, &model, &gradient).unwrap();
+    let worst = finite::check_gradient::<f64, _, _>(loss, &model, &gradient).unwrap();
     assert_eq!((worst.path.to_string(), worst.error), (".1".to_owned(), f64::INFINITY));
     assert_eq!(worst.undefined.iter().map(ToString::to_string).collect::<Vec<_>>(), [".1", ".3"]);
     insta::assert_snapshot!(worst, @"the worst number is at `.1`: NaN in the gradient, NaN ± inf by differences, relative error inf; there is no derivative at `.1`, `.3`");

@@ -173,12 +173,13 @@ fn gradients_of_candle_are_those_by_differences() {
     assert_eq!(gradient.ids.to_vec1::<u32>().unwrap(), [0, 0]);
     let floats = |net: &Net| net.layers.clone();
     let with = |layers: &Vec<Layer>| Net { layers: layers.clone(), ids: net().ids }.number();
-    let worst = finite::check::<Tensor, _, _>(with, &floats(&net()), &floats(&gradient)).unwrap();
+    let worst =
+        finite::check_gradient::<Tensor, _, _>(with, &floats(&net()), &floats(&gradient)).unwrap();
     assert!(worst.error < 1e-8, "{worst}");
     // A mistake is found, with its place.
     let mut wrong = floats(&gradient);
     wrong[0].b = Some((wrong[0].b.as_ref().unwrap() + 0.5).unwrap());
-    let worst = finite::check::<Tensor, _, _>(with, &floats(&net()), &wrong).unwrap();
+    let worst = finite::check_gradient::<Tensor, _, _>(with, &floats(&net()), &wrong).unwrap();
     assert_eq!(worst.path.to_string(), ".[0].b?".trim_start_matches('.'));
     assert!((worst.found - worst.expected - 0.5).abs() < 1e-6, "{worst}");
     let larger = worst.found.abs().max(worst.expected.abs());
@@ -240,7 +241,8 @@ fn integers_have_no_differences() {
     };
     let gradient = finite::gradient::<Tensor, _, _>(loss, &model).unwrap().gradient;
     assert_eq!(gradient.1.0.to_vec1::<u32>().unwrap(), [0, 0]);
-    let worst = finite::check::<Tensor, _, _>(loss, &model, &(tensor(&[0.0, 4.0]), index()));
+    let worst =
+        finite::check_gradient::<Tensor, _, _>(loss, &model, &(tensor(&[0.0, 4.0]), index()));
     assert!(worst.unwrap().error < 1e-8);
     let error = candle::value_and_grad(|(_, index)| index.0.get(0), &model);
     assert_snapshot!(error.unwrap_err(), @"expected a loss of floats, found one of u32");
@@ -297,7 +299,7 @@ fn differences_of_halves() {
         let loss =
             |x: &Object<Tensor>| x.to_dtype(DType::F32)?.sqr()?.sum_all()?.to_scalar::<f32>();
         let loss = |x: &Object<Tensor>| -> candle_core::Result<f32> { loss(x) };
-        let worst = finite::check::<Tensor, _, _>(
+        let worst = finite::check_gradient::<Tensor, _, _>(
             loss,
             &model,
             &Object(tensor(&[0.0, 2.0, -6.0]).unwrap()),

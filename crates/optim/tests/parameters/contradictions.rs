@@ -91,7 +91,7 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
             "`.layers[0].k` is positive, so it cannot be positive by softplus",
         ),
         (
-            |p| p.bounded("**.k", 1.0..)?.bounded("**.k", 1.0..2.0),
+            |p| p.interval("**.k", 1.0..)?.interval("**.k", 1.0..2.0),
             "`.layers[0].k` is bounded to [1, ∞), so it cannot be bounded to [1, 2)",
         ),
         (
@@ -105,7 +105,7 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
             "4 is not in (-∞, 3.5] at `.steps.2`",
         ),
         (
-            |p| p.bounded("**.k", 1.5..=3.0),
+            |p| p.interval("**.k", 1.5..=3.0),
             "1.5 is an end of [1.5, 3] at `.layers[0].k`: a transform reaches it only at infinity \
              (start inside, or use `bounds`)",
         ),
@@ -136,15 +136,15 @@ fn contradictions_are_errors_when_they_are_made() -> Result<(), ParametersError>
              `0.0..=1.0`",
         ),
         (
-            |p| p.bounded("**.k", ..),
-            "no parameter can be in (-∞, ∞): it has no end: without `bounded` the number is free",
+            |p| p.interval("**.k", ..),
+            "no parameter can be in (-∞, ∞): it has no end: without `interval` the number is free",
         ),
         (
-            |p| p.bounded("**.k", -1e308..=1e308),
+            |p| p.interval("**.k", -1e308..=1e308),
             "no parameter can be in [-1e308, 1e308]: its length is infinite",
         ),
         (
-            |p| p.bounded("narrow", 0.1..0.1 + 1e-12),
+            |p| p.interval("narrow", 0.1..0.1 + 1e-12),
             "no parameter can be in [0.1, 0.10000000000100001): as `f32` both ends are the same",
         ),
         // Ties.
@@ -278,7 +278,7 @@ fn floats_of_two_types_are_no_bounds_and_no_tie() {
     let p = || Parameters::new(&(0.5, 0.5f32)).unwrap();
     insta::assert_snapshot!(error(p().tie(["*"])), @"`.0` and `.1` are tied, but the first is `f64` and the second `f32`");
     insta::assert_snapshot!(error(p().bounds(".1", 0.0..=1e39)), @"no parameter can be in [0, 1e39]: an end is beyond the largest `f32`");
-    insta::assert_snapshot!(error(p().bounded(".1", 0.0..=1e39)), @"no parameter can be in [0, 1e39]: an end is beyond the largest `f32`");
+    insta::assert_snapshot!(error(p().interval(".1", 0.0..=1e39)), @"no parameter can be in [0, 1e39]: an end is beyond the largest `f32`");
     insta::assert_snapshot!(error(p().bounds(".1", 0.1..=0.1 + 1e-12)), @"no parameter can be in [0.1, 0.10000000000100001]: as `f32` both ends are the same");
 }
 
@@ -290,7 +290,7 @@ fn ties_and_constraints_come_in_any_order() -> Result<(), ParametersError> {
         |p| p.bounds(".0", 0.0..=9.0),
         |p| p.bounds(".1", 0.0..=9.0),
         |p| p.positive(".1"),
-        |p| p.bounded(".0", 0.0..=4.0),
+        |p| p.interval(".0", 0.0..=4.0),
         |p| p.fix(".1"),
     ];
     for constraint in constraints {

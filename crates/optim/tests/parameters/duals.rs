@@ -28,9 +28,9 @@ fn parameters() -> Result<Parameters<Model<f64>>> {
     let p = Parameters::new(&model)?
         .positive("all[0]")?
         .softplus("all[1]")?
-        .bounded("all[2]", 0.0..=1.0)?
-        .bounded("all[3]", 2.0..)?
-        .bounded("all[4]", ..0.0)?
+        .interval("all[2]", 0.0..=1.0)?
+        .interval("all[3]", 2.0..)?
+        .interval("all[4]", ..0.0)?
         .tie(["all[5]", "all[7]"])?
         .fix("all[6]")?
         .simplex("mix")?
@@ -141,7 +141,7 @@ impl<D: num_dual::DualNum<Primitive = f64> + Copy> Dose<D> {
 
 fn dose() -> Result<Parameters<Dose<f64>>> {
     let dose = Dose { clearance: 0.5, volumes: [2.0, 0.25], name: "fox".to_owned() };
-    Parameters::new(&dose)?.positive("clearance")?.bounded("volumes[1]", 0.0..=1.0)
+    Parameters::new(&dose)?.positive("clearance")?.interval("volumes[1]", 0.0..=1.0)
 }
 
 /// The derivatives of plain fields, against those by differences of the vector; the Jacobian and the Hessian
@@ -153,8 +153,11 @@ fn derivatives_of_plain_fields_agree_with_differences() -> Result {
     let (value, gradient) = p.value_and_grad(|m: &Dose<Dual64>| m.loss(), &x)?;
     let loss = |x: &[f64; 3]| p.value(x).map(|model| model.loss());
     assert!((value - loss(&x)?).abs() < 1e-15);
-    let check =
-        treedef_optim::finite::check::<f64, _, _>(loss, &x, &gradient[..].try_into().unwrap());
+    let check = treedef_optim::finite::check_gradient::<f64, _, _>(
+        loss,
+        &x,
+        &gradient[..].try_into().unwrap(),
+    );
     let check = check.unwrap();
     assert!(check.error < 1e-9 && check.untold.is_empty(), "{check}");
 
@@ -174,7 +177,7 @@ fn derivatives_of_plain_fields_agree_with_differences() -> Result {
             p.value_and_grad(|m: &Dose<Dual64>| m.loss(), x).map(|(_, gradient)| gradient[by])
         };
         let row: [f64; 3] = hessian.rows[by].clone().try_into().unwrap();
-        let check = treedef_optim::finite::check::<f64, _, _>(slope, &x, &row).unwrap();
+        let check = treedef_optim::finite::check_gradient::<f64, _, _>(slope, &x, &row).unwrap();
         assert!(check.error < 1e-9, "{check}");
         assert_eq!(hessian.rows[by][0], hessian.rows[0][by]);
     }

@@ -52,8 +52,8 @@ fn what_did_not_move_is_exact() -> Result {
         let p = Parameters::new(&model)?
             .positive("a")?
             .softplus("b")?
-            .bounded(r#"map["x"]"#, 0.0..)?
-            .bounded("some", ..1e30)?
+            .interval(r#"map["x"]"#, 0.0..)?
+            .interval("some", ..1e30)?
             .ordered("steps")?
             .simplex("mix")?;
         assert_eq!(p.value(p.initial())?, model);
@@ -187,7 +187,7 @@ fn a_plain_model_is_made_without_an_allocation() -> Result {
     let (second, rates) = (peak.clone(), [0.2; 5]);
     let start = Plain { first: peak, second, offset: 0.5, rates, count: 7 };
     let all = Parameters::new(&start)?;
-    let some = all.clone().positive("**.height")?.bounded("**.mix.0", 0.0..=1.0)?.fix("offset")?;
+    let some = all.clone().positive("**.height")?.interval("**.mix.0", 0.0..=1.0)?.fix("offset")?;
     let some = some.simplex("rates")?;
     let mut model = start.clone();
     for p in [all, some] {

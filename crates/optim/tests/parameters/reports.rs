@@ -54,7 +54,7 @@ fn a_report_has_all_leaves() -> Result {
         .tie([".1", ".2"])?
         .fix(".4")?
         .bounds(".3", 0.0..=1.0)?
-        .bounded(".5", 0.0..=1.0)?;
+        .interval(".5", 0.0..=1.0)?;
     let x = p.initial();
     assert_eq!(
         p.report(x).to_string(),

@@ -63,6 +63,13 @@ fn a_step_to_a_vector_without_a_model_is_taken_back() -> Result {
     let (fit, end) = LevenbergMarquardt::new().minimize(problem.clone().least_squares());
     assert!(end.termination.was_successful(), "{:?}", end.termination);
     assert!(fit.x()[0] > 1.5 && p.value(fit.x()).is_ok(), "{:?}", fit.x());
+    // Another start; one of another length has no residuals.
+    let mut elsewhere = problem.least_squares();
+    elsewhere.set_params(&nalgebra::DVector::from_vec(vec![0.5]));
+    assert_eq!(elsewhere.residuals().map(|residuals| residuals[0]), Some(-2.5));
+    let mut wrong = p.problem(|m: &(Dual64,)| [m.0 - 3.0]).least_squares();
+    wrong.set_params(&nalgebra::DVector::from_vec(vec![0.5; 2]));
+    assert!(wrong.residuals().is_none() && wrong.jacobian().is_none());
     // The first vector has to have residuals.
     let nan = p.problem(|m: &(Dual64,)| [m.0 * f64::NAN]);
     assert!(nan.least_squares().residuals().is_none());

@@ -46,11 +46,11 @@ fn transforms() -> Result<Vec<Named>> {
     Ok(vec![
         ("exp", p(&[1.0])?.positive("")?),
         ("softplus", p(&[1.0])?.softplus("")?),
-        ("logistic", p(&[0.3])?.bounded("", 0.0..=1.0)?),
-        ("logistic, open", p(&[0.3])?.bounded("", 0.0..1.0)?),
-        ("logistic of another range", p(&[-3.0])?.bounded("", -7.5..=2.0)?),
-        ("above", p(&[3.0])?.bounded("", 2.0..)?),
-        ("below", p(&[1.0])?.bounded("", ..2.0)?),
+        ("logistic", p(&[0.3])?.interval("", 0.0..=1.0)?),
+        ("logistic, open", p(&[0.3])?.interval("", 0.0..1.0)?),
+        ("logistic of another range", p(&[-3.0])?.interval("", -7.5..=2.0)?),
+        ("above", p(&[3.0])?.interval("", 2.0..)?),
+        ("below", p(&[1.0])?.interval("", ..2.0)?),
         ("a simplex of one", p(&[1.0])?.simplex("")?),
         ("a simplex of two", p(&[0.25, 0.75])?.simplex("")?),
         ("a simplex of five", p(&[0.1, 0.2, 0.3, 0.25, 0.15])?.simplex("")?),
@@ -222,7 +222,7 @@ fn nothing_is_infinite_at_the_ends() -> Result {
 /// Far from zero, where differences of floats say nothing, the digits are those of the formulas.
 #[test]
 fn no_digit_is_lost_far_out() -> Result {
-    let p = Parameters::new(&[0.5, 1.0])?.bounded(".0", 0.0..=1.0)?.softplus(".1")?;
+    let p = Parameters::new(&[0.5, 1.0])?.interval(".0", 0.0..=1.0)?.softplus(".1")?;
     // e⁻⁵⁰⁰, to which both are equal in all digits of a float.
     let tiny = 7.124_576_406_741_286e-218;
     let [y, z] = p.value(&[-500.0, -500.0])?;

@@ -1,4 +1,4 @@
-//! The place of a transform.
+//! The scope of a transform.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use crate::error::{Error, LeafError, Result};
 use crate::leaf::Trainable;
 use crate::number::{Kernel, Term};
 
-/// The place of a transform: the structure of the parameters, and the leaves that it concerns.
+/// The scope of a transform: the structure of the parameters, and the leaves that it concerns.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct Scope<'a> {
     pub(crate) treedef: &'a TreeDef,
     pub(crate) ranges: &'a [Range<usize>],
 }
 
-impl<'a> Place<'a> {
+impl<'a> Scope<'a> {
     /// The structure of all parameters.
     pub fn treedef(self) -> &'a TreeDef {
         self.treedef
