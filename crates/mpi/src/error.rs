@@ -38,7 +38,8 @@ pub enum Error {
         unusual: String,
     },
     /// Some ranks dropped their [`Collective`](crate::Collective), because of an error or a panic
-    /// of their own, or because they are done.
+    /// of their own, or because they are done. Also the error of ranks that [refuse](crate::Collective::refuse) in the
+    /// same step.
     #[error("{0} left the collective: look there for the first error")]
     Left(Ranks),
     /// The result arrived, but the type of this rank cannot be rebuilt from it.
