@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use candle_core::{DType, Result, Tensor, TensorId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::Tree;
+use treedef::{Flattener, Tree};
 
 use crate::parts::{AnyError, plain_error};
 
@@ -37,15 +37,24 @@ pub fn mean<'m, T>(models: impl IntoIterator<Item = &'m T>) -> Result<T>
 where
     T: Serialize + DeserializeOwned + 'm,
 {
-    let trees =
-        models.into_iter().map(|model| Tree::<Tensor>::of_objects(model).map_err(plain_error));
-    let trees = trees.collect::<Result<Vec<_>>>()?;
-    if trees.is_empty() {
+    let mut models = models.into_iter();
+    let Some(first) = models.next() else {
         candle_core::bail!("there is no model to take the mean of");
+    };
+    let first = Tree::<Tensor>::of_objects(first).map_err(plain_error)?;
+    let other_values = Flattener::new().ignore_statics(true);
+    let mut all: Vec<Vec<Tensor>> =
+        first.leaves().iter().map(|tensor| vec![tensor.clone()]).collect();
+    for (number, model) in (2..).zip(models) {
+        let mut tensors = Vec::new();
+        let like = other_values.flatten_objects_like(first.treedef(), model, &mut tensors);
+        like.map_err(|error| plain_error(format!("model {number}: {error}")))?;
+        all.iter_mut().zip(tensors).for_each(|(all, tensor)| all.push(tensor));
     }
     // A tensor that each model has in two places stays one tensor.
     let mut done = HashMap::<Vec<TensorId>, Tensor>::new();
-    let mean = Tree::stack(trees).map_err(plain_error)?.try_map(|tensors| {
+    let all = Tree::new(first.into_parts().0, all).map_err(plain_error)?;
+    let mean = all.try_map(|tensors| {
         let key: Vec<TensorId> = tensors.iter().map(Tensor::id).collect();
         if let Some(mean) = done.get(&key) {
             return Ok(mean.clone());

@@ -7,7 +7,7 @@ use candle_core::{DType, Device, Error, Result, Tensor, TensorId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::__private::OrBug;
-use treedef::{Path, Pattern, Tree};
+use treedef::{Key, Path, Pattern, Tree};
 use treedef_optim::transform::running_statistics;
 
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -304,11 +304,8 @@ impl Summary {
         let mut layers: Vec<(String, Vec<&Row>)> = Vec::new();
         for (path, row) in self.rows.iter() {
             // A key without a name, such as the `?` of an `Option`, is no level.
-            let ends = 1..=path.keys().len();
-            let mut names = ends.map(|end| path.keys().iter().take(end).cloned().collect::<Path>());
-            let is_deep = |name: &String| name.split('.').count() >= depth.max(1);
-            let name = names.find_map(|path| Some(path.to_joined_string(".")).filter(is_deep));
-            let name = name.unwrap_or_else(|| row.name.clone());
+            let named = path.keys().iter().filter(|key| !matches!(key, Key::Some));
+            let name = named.take(depth.max(1)).cloned().collect::<Path>().to_joined_string(".");
             match layers.last_mut().filter(|(last, _)| *last == name) {
                 Some((_, rows)) => rows.push(row),
                 None => layers.push((name, vec![row])),

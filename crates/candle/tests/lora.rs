@@ -133,7 +133,9 @@ fn wrong_files() {
     let errors = [
         read(&|text| text.replace("\"none\"", "\"all\"")),
         read(&|text| text.replace("LORA", "IA3")),
-        read(&|text| text.replace("lora_alpha", "alpha")),
+        read(&|text| text.replace('{', "{\"init_lora_weights\": \"pissa_niter_16\",")),
+        read(&|text| text.replace('{', "{\"alora_invocation_tokens\": [1, 2],")),
+        read(&|text| text.replace("lora_alpha", "lora_dropout")),
         read(&|text| text.replace('{', "")),
         first_line(uneven.save_peft(folder, "base").unwrap_err()),
         first_line(Lora::load_peft(folder.join("none"), &Device::Cpu).unwrap_err())
@@ -142,6 +144,8 @@ fn wrong_files() {
     insta::assert_snapshot!(errors.join("\n"), @r#"
     path: "…/adapter_config.json" adapters with `bias` = "all" cannot be read
     path: "…/adapter_config.json" adapters of the kind "IA3" cannot be read, only "LORA"
+    path: "…/adapter_config.json" adapters with `init_lora_weights` = "pissa_niter_16" cannot be read
+    path: "…/adapter_config.json" adapters with `alora_invocation_tokens` = [1,2] cannot be read
     path: "…/adapter_config.json" there is no `lora_alpha`
     path: "…/adapter_config.json" trailing characters at line 2 column 28
     a file of PEFT has adapters of one rank, not of {1, 2}
@@ -161,6 +165,22 @@ fn wrong_files() {
         let error = first_line(Lora::load_peft(folder, &Device::Cpu).unwrap_err());
         assert!(error.ends_with(expected), "{error}");
     }
+}
+
+/// PEFT compares the names of containers, too, and refuses one that is no layer.
+#[test]
+fn the_last_part_of_a_name_may_be_another_modules() {
+    #[derive(Serialize, Deserialize)]
+    struct Model {
+        blocks: Vec<Vec<Linear>>,
+        head: Vec<Linear>,
+    }
+    let linear = || Linear::new(3, 3, &mut Initialiser::new(1)).unwrap();
+    let targets = |model: &Model, pattern| lora(model, pattern, 1, 1.0, 0).unwrap().target_modules;
+    let model = Model { blocks: vec![vec![], vec![linear(), linear()]], head: vec![linear()] };
+    assert_eq!(targets(&model, "head"), ["head.0"]);
+    assert_eq!(targets(&model, "blocks[1][0]"), ["blocks.1.0"]);
+    assert_eq!(targets(&Model { blocks: vec![], ..model }, "head"), ["0"]);
 }
 
 /// One layer of each kind that PEFT has adapters for.

@@ -54,6 +54,13 @@ fn a_table_of_the_tensors() -> Result {
     norm.num_batches_tracked  1 tensor    1
     177 numbers, 120 of them trained
     ");
+    // A dot inside a key is no level.
+    let adapters = std::collections::BTreeMap::from([("layers.0", model.layers[0].clone())]);
+    assert_snapshot!(summary(&adapters)?.depth(2), @r"
+    layers\.0.weight  1 tensor  24  trained
+    layers\.0.bias    1 tensor   8  trained
+    32 numbers, 32 of them trained
+    ");
     assert_snapshot!(summary(&model)?.frozen("layer").unwrap_err(), @"no node matches `.layer` (did you mean `.layers`?)");
     // A tensor at two places counts once.
     let twice = (model.clone(), model.clone());
@@ -177,6 +184,10 @@ fn the_mean_of_models() -> Result {
     let found = mean([&model(1.0, 3)?, &model(2.0, 5)?])?;
     assert_eq!(found.0.to_vec1::<f32>()?, [1.5]);
     assert_eq!((found.0.id(), found.2.to_scalar::<i64>()?), (found.1.id(), 3));
+    // So are other values, such as the number of an epoch.
+    let at = |epoch: u32| (numbers(&[epoch as f32], DType::F32).unwrap(), epoch);
+    let (tensor, epoch) = mean([&at(3), &at(4)])?;
+    assert_eq!((tensor.to_vec1::<f32>()?, epoch), (vec![3.5], 3));
 
     let of = |error: candle_core::Error| error.to_string();
     let none: [&Model; 0] = [];
@@ -185,7 +196,7 @@ fn the_mean_of_models() -> Result {
     assert_snapshot!(of(mean(&other).map(drop).unwrap_err()), @"expected f32[1] as in the first model, found f32[2] at `.0`");
     let mut longer = self::model()?;
     longer.layers.pop();
-    assert_snapshot!(of(mean([&self::model()?, &longer]).map(drop).unwrap_err()), @"tree 1: expected 2 children, found 1 child at `.layers`");
+    assert_snapshot!(of(mean([&self::model()?, &longer]).map(drop).unwrap_err()), @"model 2: expected 2 children, found 1 child at `.layers`");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Adapters, and the model with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use candle_core::{Error, Result, Tensor};
 use serde::de::DeserializeOwned;
@@ -73,17 +73,20 @@ pub fn lora<T: Serialize>(
     let what = "weight of floats: there is nothing to adapt";
     let named = named(&tree, pattern, what, is_weight)?;
     let mut init = Initialiser::new(seed);
-    let (mut adapters, mut others) = (BTreeMap::new(), Vec::new());
+    let (mut adapters, mut modules) = (BTreeMap::new(), BTreeSet::new());
     for ((path, weight), named) in tree.iter().zip(named.leaves()) {
+        let around = (1..path.keys().len()).map(|end| path.keys().iter().take(end).cloned());
+        modules.extend(around.map(|keys| keys.collect::<Path>().to_joined_string(".")));
         if *named {
             let layer = Layer::of(tree.treedef(), &path, weight)?;
             init = init.dtype(weight.dtype()).device(weight.device());
             adapters.insert(layer_of(&path), Adapter::new(layer, weight.dims(), rank, &mut init)?);
         } else if is_weight(weight) {
-            others.push(layer_of(&path));
+            modules.insert(layer_of(&path));
         }
     }
-    let target_modules = targets(adapters.keys(), &others);
+    let others = modules.iter().filter(|name| !adapters.contains_key(*name));
+    let target_modules = targets(adapters.keys(), others);
     Ok(Lora { adapters, alpha, target_modules })
 }
 
@@ -93,14 +96,18 @@ fn layer_of(path: &Path) -> String {
     name.strip_suffix(".weight").map_or(name.clone(), str::to_owned)
 }
 
-/// The last parts of the names, if they match no other layer; otherwise the whole names.
-fn targets<'a>(names: impl Iterator<Item = &'a String> + Clone, others: &[String]) -> Vec<String> {
+/// The last parts of the names, if they match no other module, as PEFT refuses one of another kind; otherwise the whole
+/// names.
+fn targets<'a>(
+    names: impl Iterator<Item = &'a String> + Clone,
+    mut others: impl Iterator<Item = &'a String>,
+) -> Vec<String> {
     let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
     let mut short: Vec<String> = names.clone().map(|name| last(name).to_owned()).collect();
     short.sort();
     short.dedup();
     let also = |other: &String| short.iter().any(|short| other.rsplit('.').next() == Some(short));
-    if others.iter().any(also) { names.cloned().collect() } else { short }
+    if others.any(also) { names.cloned().collect() } else { short }
 }
 
 impl Lora {

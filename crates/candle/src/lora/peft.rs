@@ -151,6 +151,32 @@ impl Lora {
     }
 }
 
+/// The keys of PEFT's configuration that may have any value: the adapters are the same, or their tensors show it.
+const PLAIN: [&str; 22] = [
+    "auto_mapping",
+    "base_model_name_or_path",
+    "corda_config",
+    "eva_config",
+    "exclude_modules",
+    "inference_mode",
+    "layers_pattern",
+    "layers_to_transform",
+    "loftq_config",
+    "lora_alpha",
+    "lora_dropout",
+    "megatron_config",
+    "megatron_core",
+    "peft_type",
+    "peft_version",
+    "qalora_group_size",
+    "r",
+    "rank_pattern",
+    "revision",
+    "runtime_config",
+    "target_modules",
+    "task_type",
+];
+
 /// Whether all adapters are `weight + alpha / rank · b · a`, and nothing else is trained.
 fn expect_plain(config: &Value) -> Result<()> {
     if config["peft_type"] != "LORA" {
@@ -166,18 +192,20 @@ fn expect_plain(config: &Value) -> Result<()> {
         Value::Object(map) => map.is_empty(),
         _ => false,
     };
-    let others = [
-        "alpha_pattern",
-        "bias",
-        "fan_in_fan_out",
-        "lora_bias",
-        "modules_to_save",
-        "trainable_token_indices",
-        "use_dora",
-        "use_rslora",
-    ];
-    match others.into_iter().find(|key| !is_off(&config[key])) {
-        Some(key) => candle_core::bail!("adapters with `{key}` = {} cannot be read", config[key]),
+    // PiSSA, OLoRA, CorDA and LoftQ fit only the base weights that they have changed.
+    let has_plain_base = match &config["init_lora_weights"] {
+        Value::String(init) => ["gaussian", "eva", "orthogonal"].contains(&&**init),
+        _ => true,
+    };
+    let mut keys = config.as_object().into_iter().flatten();
+    let other = keys.find(|(key, value)| match key.as_str() {
+        "init_lora_weights" => !has_plain_base,
+        key => !PLAIN.contains(&key) && !is_off(value),
+    });
+    match other {
+        Some((key, value)) => {
+            candle_core::bail!("adapters with `{key}` = {value} cannot be read")
+        }
         None => Ok(()),
     }
 }

@@ -138,7 +138,8 @@ fn turn(x: &Tensor, (cos, sin): &(Tensor, Tensor)) -> Result<Tensor> {
 
 impl MultiHeadAttention {
     /// A layer without positions that attends to the whole sequence. Heads have `size / heads` numbers. The
-    /// initial distributions are as in PyTorch's `MultiheadAttention`; the biases are 0.
+    /// initial distributions are as in PyTorch's `MultiheadAttention`, where the projections of queries, keys and
+    /// values are one matrix; the biases are 0.
     ///
     /// # Errors
     ///
@@ -152,13 +153,13 @@ impl MultiHeadAttention {
         {
             candle_core::bail!("{heads} heads with {kv_heads} keys do not divide a size of {size}");
         }
+        let shared = size / heads * kv_heads;
+        #[allow(clippy::cast_precision_loss, reason = "a size")]
+        let limit = (6.0 / (size + size + 2 * shared) as f64).sqrt();
         let mut proj = |outputs: usize| -> Result<Linear> {
-            #[allow(clippy::cast_precision_loss, reason = "a size")]
-            let limit = (6.0 / (size + outputs) as f64).sqrt();
             let weight = init.uniform(limit, (outputs, size))?;
             Ok(Linear { weight, bias: Some(init.constant(0.0, outputs)?) })
         };
-        let shared = size / heads * kv_heads;
         let (q_proj, k_proj, v_proj) = (proj(size)?, proj(shared)?, proj(shared)?);
         let o_proj = Linear::new(size, size, init)?;
         let bias = Some(init.constant(0.0, size)?);

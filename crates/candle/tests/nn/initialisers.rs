@@ -42,8 +42,9 @@ fn uniform_ones() {
     is_uniform(&lstm.bias_hh_l0.unwrap(), 0.2);
     is_uniform(&Gru::new(7, 25, init).unwrap().weight_hh_l0, 0.2);
     let attention = MultiHeadAttention::new(32, 4, 2, init).unwrap();
-    is_uniform(&attention.q_proj.weight, (6f64 / 64.0).sqrt());
-    is_uniform(&attention.v_proj.weight, (6f64 / 48.0).sqrt());
+    // PyTorch's packed matrix: 32 queries, 16 keys and 16 values of 32 inputs.
+    is_uniform(&attention.q_proj.weight, (6f64 / 96.0).sqrt());
+    is_uniform(&attention.v_proj.weight, (6f64 / 96.0).sqrt());
     is_uniform(&attention.o_proj.weight, 1.0 / 32f64.sqrt());
     assert!(numbers(&attention.o_proj.bias.unwrap()).iter().all(|&x| x == 0.0));
 }
