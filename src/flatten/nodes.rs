@@ -21,6 +21,7 @@ use crate::model::{
     Limits, Node, NodeData, NodeHead, NodeKind, Options, Swap, TreeDef, Value, Word,
 };
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, empty};
+use crate::treedef::insertion::MapOrders;
 
 use super::labels::LabelTable;
 use super::word::{self, Forms, MOST_COMPARED, SeqForms, Tag, begins_with};
@@ -73,6 +74,36 @@ struct ElementNode {
     node: usize,
     begin: Count,
     swaps: usize,
+}
+
+impl ElementNode {
+    /// Copies the orders of the maps in this element, which has these numbers of leaves and maps, and the swaps of its
+    /// leaves, for each of `count` elements.
+    #[inline(never)]
+    fn copy_orders(
+        &self,
+        orders: &mut MapOrders,
+        swaps: &mut Vec<Swap>,
+        so_far: &mut Count,
+        count: usize,
+        has: Count,
+    ) {
+        let (begin, Count { leaf, map, .. }) = (self.begin, *so_far);
+        orders.copy(begin.map..begin.map + has.map, map);
+        orders.repeat(map, has.map, count);
+        let behind = leaf - begin.leaf; // it came before
+        for sibling in 0..if begin.swap < self.swaps { count } else { 0 } {
+            repeat_swaps(swaps, begin.swap..self.swaps, behind + sibling * has.leaf);
+        }
+        so_far.swap = swaps.len();
+    }
+}
+
+/// The same leaves are swapped again, `leaves` leaves further on.
+fn repeat_swaps(swaps: &mut Vec<Swap>, range: Range<usize>, leaves: usize) {
+    for index in range {
+        swaps.push(swaps[index].moved(0, leaves)); // in range
+    }
 }
 
 /// How much there is before a place.
@@ -166,7 +197,7 @@ impl WordReader {
                     self.names.keys.push(word.number());
                     self.count_if_equal(words)?;
                 }
-                word::BACK_REFERENCE => self.back_reference(word.number(), words)?,
+                word::BACK_REFERENCE => self.back_references(words)?,
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
                 word::STATIC => {
@@ -332,7 +363,7 @@ impl WordReader {
         let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
         self.builder.orders.repeat(before.map, maps, count);
         for sibling in 1..if before.swap < after.swap { count } else { 1 } {
-            self.repeat_swaps(before.swap..after.swap, sibling * leaves);
+            repeat_swaps(&mut self.swaps, before.swap..after.swap, sibling * leaves);
         }
         // At most the calls.
         self.so_far.leaf += more * leaves;
@@ -341,60 +372,39 @@ impl WordReader {
         Ok(())
     }
 
-    /// The same leaves are swapped again, `leaves` leaves further on.
-    fn repeat_swaps(&mut self, swaps: Range<usize>, leaves: usize) {
-        for index in swaps {
-            self.swaps.push(self.swaps[index].moved(0, leaves)); // in range
+    /// A back reference was read: the next element has the words of an earlier one, and the number of such elements may
+    /// follow. Elements that alternate have many of these words, one after the other.
+    fn back_references(&mut self, words: &[Word]) -> Result<()> {
+        let WordReader { builder, open, so_far, swaps, forms, .. } = self;
+        let Some(open) = open.last_mut() else { return Err(bug!("no sequence is open")) };
+        let forms = forms.of(open.forms);
+        let mut place = so_far.word - 1; // it was read
+        while let Some(word) = words.get(place)
+            && word.tag() == word::BACK_REFERENCE
+        {
+            let is_meant = |form: &&ElementNode| form.begin.word + word.number() == place;
+            let Some(form) = forms.iter().find(is_meant) else {
+                return Err(bug!("an element is not there any more"));
+            };
+            let Some(&Node { leaves, maps, .. }) = builder.node(form.node) else {
+                return Err(bug!("an element has no node"));
+            };
+            let count = match words.get(place + 1) {
+                Some(word) if word.tag() == word::REPEAT => word.number(),
+                _ => 1,
+            };
+            place += 1 + usize::from(count > 1); // in range
+            open.last = Some(builder.join_copies(open.last, form.node, count)?);
+            open.children += count; // at most the calls
+            if maps > 0 {
+                let has = Count { leaf: leaves, map: maps, ..Count::default() };
+                form.copy_orders(&mut builder.orders, swaps, so_far, count, has);
+                so_far.map += count * maps; // at most the calls
+            }
+            so_far.leaf += count * leaves; // at most the calls
         }
-    }
-
-    /// The next element has the words of an earlier one, which begin `behind` words before its own word. The count of
-    /// such elements is read at once.
-    fn back_reference(&mut self, behind: usize, words: &[Word]) -> Result<()> {
-        let place = self.so_far.word - 1; // the word was read
-        let count = match words.get(place + 1) {
-            Some(word) if word.tag() == word::REPEAT => word.number(),
-            _ => 1,
-        };
-        self.so_far.word += usize::from(count > 1);
-        let Some(open) = self.open.last_mut() else { return Err(bug!("no sequence is open")) };
-        let is_meant = |form: &&ElementNode| form.begin.word + behind == place;
-        let Some(&ElementNode { node, begin, swaps }) =
-            self.forms.of(open.forms).iter().find(is_meant)
-        else {
-            return Err(bug!("an element is not there any more"));
-        };
-        let Some(&Node { leaves, maps, .. }) = self.builder.node(node) else {
-            return Err(bug!("an element has no node"));
-        };
-        open.last = Some(self.builder.join_copies(open.last, node, count)?);
-        (open.next, open.children) = (self.builder.len(), open.children + count); // at most the calls
-        if maps > 0 {
-            self.copy_orders(
-                begin,
-                swaps,
-                count,
-                Count { leaf: leaves, map: maps, ..Count::default() },
-            );
-        }
-        // At most the calls.
-        self.so_far.leaf += count * leaves;
-        self.so_far.map += count * maps;
+        (open.next, so_far.word) = (builder.len(), place);
         Ok(())
-    }
-
-    /// Copies the orders of the maps in an element that begins at `begin` with these numbers of leaves and maps, and the swaps
-    /// of its leaves.
-    #[inline(never)]
-    fn copy_orders(&mut self, begin: Count, swaps: usize, count: usize, has: Count) {
-        let Count { leaf, map, .. } = self.so_far;
-        self.builder.orders.copy(begin.map..begin.map + has.map, map);
-        self.builder.orders.repeat(map, has.map, count);
-        let behind = leaf - begin.leaf; // it came before
-        for sibling in 0..if begin.swap < swaps { count } else { 0 } {
-            self.repeat_swaps(begin.swap..swaps, behind + sibling * has.leaf);
-        }
-        self.so_far.swap = self.swaps.len();
     }
 
     /// A key was read. If its value has the same words as the value before, this counts one more

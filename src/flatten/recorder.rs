@@ -66,6 +66,13 @@ pub(super) struct RecordedSeq {
     forms: SeqForms,
 }
 
+/// Elements of one form: they have the words of an earlier element.
+pub(super) struct FormRun {
+    pub(super) form: (usize, usize),
+    /// At least one.
+    pub(super) count: usize,
+}
+
 /// The words of an element, and their hash.
 #[derive(Clone, Copy)]
 struct RecordedElement {
@@ -155,7 +162,7 @@ impl Recorder {
         {
             Some(&RecordedElement { words: form, .. }) => {
                 words.truncate(seq.start);
-                self.elements_like(form, 1);
+                self.elements_like(&[FormRun { form, count: 1 }]);
             }
             None => {
                 seq.last = may_repeat(words.get(seq.start)).then_some(own);
@@ -166,20 +173,21 @@ impl Recorder {
     }
 
     /// More elements came that have the words of one that is the last or among the forms.
-    pub(super) fn elements_like(&mut self, form: (usize, usize), count: usize) {
+    pub(super) fn elements_like(&mut self, runs: &[FormRun]) {
         let Recorder { words, open, .. } = self;
         let Some(seq) = open.last_mut() else {
             debug_assert!(false, "no sequence is open");
             return;
         };
         debug_assert_eq!(seq.start, words.len(), "an element is incomplete");
-        let mut more = count;
-        if seq.last != Some(form) && count > 0 {
-            words.push(Word::new(word::BACK_REFERENCE, "", (seq.start - form.0) as u64)); // it came before
-            (seq.last, seq.count_at) = (Some(form), words.len());
-            more -= 1;
+        for &FormRun { form, count } in runs {
+            let is_other = seq.last != Some(form);
+            if is_other {
+                words.push(Word::new(word::BACK_REFERENCE, "", (words.len() - form.0) as u64)); // it came before
+                (seq.last, seq.count_at) = (Some(form), words.len());
+            }
+            repeat(words, seq.count_at, count - usize::from(is_other)); // at least one came
         }
-        repeat(words, seq.count_at, more);
         seq.start = words.len();
     }
 

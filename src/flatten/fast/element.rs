@@ -22,6 +22,7 @@ use crate::model::{LeafKind, NodeKind, Word};
 use crate::treedef::node_ref::is_name;
 
 use super::super::marks::Role;
+use super::super::recorder::FormRun;
 use super::super::word::{self, KindSet, MOST_COMPARED, Tag, bit};
 
 /// The most words of all forms of elements in a row, with one behind each form.
@@ -38,6 +39,8 @@ const CELLS: usize = MOST_NUMBERS + MOST_PLAIN_LEAVES;
 pub(in crate::flatten) struct RowBuffers {
     pub(super) cells: Cells,
     pub(super) forms: Vec<RowForm>,
+    /// The elements that are not recorded yet.
+    pub(super) runs: Vec<FormRun>,
     pub(super) block: NumberBlock,
 }
 
@@ -53,6 +56,7 @@ impl RowBuffers {
                 used: 0,
             },
             forms: Vec::with_capacity(MOST_COMPARED),
+            runs: Vec::new(),
             block: NumberBlock { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
         })
     }
@@ -102,6 +106,32 @@ impl Cells {
         }
         self.used = end + 1;
         Some(first)
+    }
+
+    /// The place behind the word at a place, if that is this call.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn next_place(&self, place: u32, tag: Tag, name: &'static str) -> Option<u32> {
+        let at = ElementPosition { cells: 0, place };
+        let expected = self.words.get(at.words())?;
+        let is_expected = expected.has_code_of(Word::new(tag, "", at.pending()))
+            && (!word::has_name(tag) || is_name(expected.name, name));
+        is_expected.then_some((place & 0xffff_0000) + 0x1_0000) // at most the words
+    }
+
+    /// The same for a word of another form that begins with the same words. Out of line, so that the loop over elements
+    /// stays small. The place alone fits into registers.
+    #[inline(never)]
+    fn other_place(&self, mut place: u32, tag: Tag, name: &'static str) -> Option<u32> {
+        loop {
+            let other = *self.others.get((place >> 16) as usize)?;
+            if other == 0 {
+                return None;
+            }
+            place = u32::from(other) << 16 | place & 0xffff;
+            if let Some(next) = self.next_place(place, tag, name) {
+                return Some(next);
+            }
+        }
     }
 
     /// Makes a form the other one at its first difference to the forms before it.
@@ -183,8 +213,7 @@ pub(super) struct ExpectedElement<'r> {
 
 /// The same for one element, and where the numbers inside it go.
 struct Element<'r> {
-    words: &'r [Word; SLOTS],
-    others: &'r [u16; SLOTS],
+    cells: &'r Cells,
     bits: &'r [Cell<u64>; MOST_PLAIN_LEAVES],
     kinds: &'r [Cell<LeafKind>; MOST_PLAIN_LEAVES],
     kind: LeafKind,
@@ -271,6 +300,15 @@ impl ExpectedElement<'_> {
         if self.are_numbers() { 1 } else { self.end.cells().max(1) }
     }
 
+    /// How many elements have so many cells. A division takes as long as all else that is done for an option.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn elements(&self, cells: usize) -> usize {
+        match self.step() {
+            1 => cells,
+            step => cells / step,
+        }
+    }
+
     /// Takes an element whose cells are those from the `first` on. If it is a number, that is its place
     /// in the block.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -287,8 +325,7 @@ impl ExpectedElement<'_> {
         let (Some(bits), Some(kinds)) = windows else {
             return Err(ElementPosition::BEGIN.stop(false));
         };
-        let (words, others) = (&cells.words, &cells.others);
-        let like = &Element { words, others, bits, kinds, kind, takes, compact };
+        let like = &Element { cells, bits, kinds, kind, takes, compact };
         match element.serialize(ElementSerializer::<true> { like, at: ElementPosition::BEGIN }) {
             Ok(at) if self.are_numbers() => {
                 block.set(cells, first, kind, at.bits());
@@ -341,31 +378,23 @@ impl Element<'_> {
     /// that serde gets is not binding.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn call(&self, at: ElementPosition, tag: Tag, name: &'static str) -> Compared {
-        match self.words.get(at.words()) {
-            Some(expected)
-                if expected.has_code_of(Word::new(tag, "", at.pending()))
-                    && (!word::has_name(tag) || is_name(expected.name, name)) =>
-            {
-                Ok(ElementPosition { cells: at.cells, place: (at.place & 0xffff_0000) + 0x1_0000 }) // at most the words
-            }
+        match self.cells.next_place(at.place, tag, name) {
+            Some(place) => Ok(ElementPosition { place, ..at }),
             // A field may be left out, or be in another place.
-            _ => Err(at.stop(tag < word::FIELD)),
+            None => Err(at.stop(tag < word::FIELD)),
         }
     }
 
     /// The same for a call that may differ from element to element: goes on in another form that begins with the
-    /// same words. It is out of line, so that the loop over numbers is small enough to be compiled for each kind.
-    #[inline(never)]
-    fn call_any(&self, mut at: ElementPosition, tag: Tag, name: &'static str) -> Compared {
-        let expected = at;
-        loop {
-            if let Ok(at) = self.call(at, tag, name) {
-                return Ok(at);
-            }
-            match self.others.get(at.words()) {
-                None | Some(0) => return Err(expected.stop(tag < word::FIELD)),
-                Some(other) => at.place = u32::from(*other) << 16 | at.place & 0xffff,
-            }
+    /// same words.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn call_any(&self, at: ElementPosition, tag: Tag, name: &'static str) -> Compared {
+        match self.call(at, tag, name) {
+            Ok(at) => Ok(at),
+            Err(error) => match self.cells.other_place(at.place, tag, name) {
+                Some(place) => Ok(ElementPosition { place, ..at }),
+                None => Err(error),
+            },
         }
     }
 }

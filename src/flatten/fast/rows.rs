@@ -25,6 +25,7 @@ use crate::treedef::encoding::SPARE;
 use crate::treedef::node_ref::is_name;
 
 use super::super::drivers::{Drivers, Span, is_recorded};
+use super::super::recorder::FormRun;
 use super::super::word::{self, ALL_KINDS, KindSet, MOST_COMPARED, bit};
 use super::element::{
     ElementPosition, ExpectedElement, MOST_NUMBERS, NumberBlock, RowBuffers, RowForm, SeenPart,
@@ -55,7 +56,8 @@ pub(in crate::flatten) struct Row<'r> {
     drivers: &'r mut Drivers,
     /// The forms that elements may have, the expected one first. There are none while a script is followed.
     forms: &'r [RowForm],
-    /// The first cell of the elements that are not recorded yet. They are of the first form.
+    /// The elements that are not recorded yet, before those of the first form from the cell `since` on.
+    runs: &'r mut Vec<FormRun>,
     since: usize,
     /// The row ends when there are many words.
     is_early: bool,
@@ -180,9 +182,8 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
 impl Row<'_> {
     /// The first cell, or place in the block, at which no element begins.
     fn end(&self) -> usize {
-        let step = self.like.step();
         match self.forms {
-            [] => (MOST_NUMBERS / step).min(self.left) * step,
+            [] => self.like.elements(MOST_NUMBERS).min(self.left) * self.like.step(),
             _ if self.left == 0 => 0,
             _ => MOST_NUMBERS,
         }
@@ -192,7 +193,7 @@ impl Row<'_> {
     #[inline(never)]
     fn put(&mut self, first: usize) {
         let ExpectedElement { cells, end, kind, .. } = self.like;
-        let count = first / self.like.step();
+        let count = self.like.elements(first);
         if self.like.are_numbers() {
             self.leaves.extend(kind, self.block.first(cells, count, kind));
             self.progress.hits += count; // at most the elements
@@ -206,47 +207,47 @@ impl Row<'_> {
             }
             count * end.cells() // within the cells
         } else {
-            self.record(first);
+            self.count(first);
             self.since = 0;
+            self.drivers.recorder.elements_like(self.runs);
+            self.runs.clear();
+            // The walk makes nodes of the words before another row.
+            if self.is_early && self.drivers.recorder.has_many_words() {
+                self.left = 0;
+            }
             first
         };
         let (bits, kinds) = (cells.bits.get(..leaves), cells.kinds.get(..leaves));
         put_cells(self.leaves, bits.or_bug(), kinds.or_bug());
     }
 
-    /// Records the elements of the first form before a cell.
-    fn record(&mut self, first: usize) {
-        let Some(form) = self.forms.first() else { return };
-        let count = (first - self.since) / self.like.step(); // it is behind the others
-        self.drivers.recorder.elements_like(form.recorded, count);
-        self.progress.hits += count; // at most the elements
-        self.since = first;
+    /// Counts the elements of the first form before a cell.
+    fn count(&mut self, first: usize) {
+        let count = self.like.elements(first - self.since); // it is behind the others
+        if count > 0
+            && let Some(form) = self.forms.first()
+        {
+            self.runs.push(FormRun { form: form.recorded, count });
+            self.progress.hits += count; // at most the elements
+        }
     }
 
     /// An element came that is not of the first form. Returns the cell of the next one, if it is of another form.
     #[inline(never)]
     fn other(&mut self, first: usize, error: ElementMismatch) -> Option<usize> {
-        match error.form(self.forms) {
-            Some(form) => Some(self.other_form(first, *form)),
-            None => {
-                self.stop(first, error);
-                None
-            }
-        }
-    }
-
-    fn other_form(&mut self, first: usize, form: RowForm) -> usize {
-        self.record(first);
-        self.drivers.recorder.elements_like(form.recorded, 1);
+        let Some(form) = error.form(self.forms) else {
+            self.stop(first, error);
+            return None;
+        };
+        self.count(first);
+        self.runs.push(FormRun { form: form.recorded, count: 1 });
         self.progress.hits += 1; // at most the elements
         self.since = first + form.end.cells();
-        if !self.is_early || !self.drivers.recorder.has_many_words() {
-            return self.since;
+        // Those without leaves need no cells.
+        if self.runs.len() >= MOST_NUMBERS {
+            self.put(self.since);
         }
-        // The walk makes nodes of the words before the row goes on.
-        self.put(self.since);
-        self.left = 0;
-        0
+        Some(self.since)
     }
 
     /// Ends the row before an element that may be different.
@@ -336,11 +337,12 @@ impl Rows {
         if let Some(most) = most {
             leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(SPARE));
         }
-        let RowBuffers { cells, block, forms } = buffers;
+        let RowBuffers { cells, block, forms, runs } = buffers;
+        runs.clear();
         let like = ExpectedElement { end, kind: LeafKind::None, takes, compact, cells };
         let left = most.map_or(expected, |most| most.min(expected));
         progress.outcome = Some(Outcome::default());
-        Some(Row { like, block, leaves, left, progress, drivers, forms, since: 0, is_early })
+        Some(Row { like, block, leaves, left, progress, drivers, forms, runs, since: 0, is_early })
     }
 
     /// A row for numbers behind a leaf, if that is one.
@@ -356,13 +358,13 @@ impl Rows {
             progress.miss();
             return None;
         };
-        let RowBuffers { cells, block, .. } =
+        let RowBuffers { cells, block, runs, .. } =
             &mut **self.buffers.get_or_insert_with(RowBuffers::boxed);
         cells.expect_none();
         let like =
             ExpectedElement { end: ElementPosition::end(0, 1, 1), kind, takes, compact, cells };
         let (left, forms, is_early) = (usize::MAX, &[][..], false);
-        Some(Row { like, block, leaves, left, progress, drivers, forms, since: 0, is_early })
+        Some(Row { like, block, leaves, left, progress, drivers, forms, runs, since: 0, is_early })
     }
 
     /// Whether an element that was serialized again gave at least what it gave the first time. It is the last one

@@ -126,8 +126,15 @@ impl EncodingBuilder {
         node.depth = node.depth.max(depth);
     }
 
-    /// Whether two complete subtrees are equal, apart from the `repeat` of their roots.
+    /// Whether two complete subtrees are equal, apart from the `repeat` of their roots. Most that differ do so at the root.
+    #[inline]
     fn same(&self, a: usize, b: usize) -> bool {
+        let (first, other) = (&self.nodes[a], &self.nodes[b]);
+        first.kind == other.kind && first.data == other.data && self.same_below(a, b)
+    }
+
+    #[inline(never)]
+    fn same_below(&self, a: usize, b: usize) -> bool {
         alike(self.subtree(a), self.subtree(b))
     }
 
@@ -178,9 +185,14 @@ impl EncodingBuilder {
             self.lengthen(last, repeat)?;
             return Ok(last);
         }
-        let (copy, span) = (self.nodes.len(), self.nodes[node].span());
-        self.nodes.extend_from_within(node..node + span);
-        self.nodes[copy].repeat = repeat;
+        let (copy, root) = (self.nodes.len(), self.nodes[node]);
+        let (below, end) = (node + 1, node + root.span());
+        self.nodes.push(Node { repeat, ..root });
+        match end - below {
+            // Most elements have few nodes, and `memcpy` costs as much as several of them.
+            0..4 => (below..end).for_each(|at| self.nodes.push(self.nodes[at])),
+            _ => self.nodes.extend_from_within(below..end),
+        }
         Ok(copy)
     }
 
