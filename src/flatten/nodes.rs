@@ -66,6 +66,8 @@ struct KnownKeys {
     /// For each map, the range of its keys in `keys`, and its node data.
     maps: Vec<(Range<usize>, usize)>,
     keys: Vec<usize>,
+    /// All of these are below. A map with another key is none of the known ones.
+    end: usize,
 }
 
 /// An element of a sequence: its node, the counts where it began, and the number of swaps where it ended.
@@ -177,6 +179,7 @@ impl WordReader {
         empty(&mut self.names.keys);
         empty(&mut self.known_keys.maps);
         empty(&mut self.known_keys.keys);
+        self.known_keys.end = 0;
         self.forms.clear();
         (self.swaps, self.so_far) = Default::default();
     }
@@ -458,7 +461,9 @@ impl WordReader {
         let numbers = self.names.keys.get(open.first_label..).or_bug();
         let Count { leaf, map, .. } = open.begin;
         let sorts = !self.options.insertion;
-        for (known, data) in self.known_keys.maps.iter().rev().take(MOST_COMPARED) {
+        let end = numbers.iter().fold(0, |end, number| end.max(number + 1)); // they are in memory
+        let compared = if end > self.known_keys.end { 0 } else { MOST_COMPARED };
+        for (known, data) in self.known_keys.maps.iter().rev().take(compared) {
             let known = self.known_keys.keys.get(known.clone()).or_bug();
             if known == numbers {
                 return *data;
@@ -485,13 +490,16 @@ impl WordReader {
             }
         }
         known.maps.push((start..known.keys.len(), data));
+        known.end = known.end.max(end);
         data
     }
 }
 
 /// If these are the keys of a known map, and few: the numbers of the entries in canonical order.
 fn order_like(known: &[usize], numbers: &[usize]) -> Option<Vec<usize>> {
-    if known.len() != numbers.len() || numbers.len() > 64 {
+    // Most have other keys, so that no room is made for them.
+    let is_other = known.len() != numbers.len() || !numbers.contains(known.first()?);
+    if is_other || numbers.len() > 64 {
         return None;
     }
     let (mut inserted, mut entries) = (Vec::with_capacity(numbers.len()), 0u64);

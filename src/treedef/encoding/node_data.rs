@@ -72,8 +72,8 @@ impl NodeDataTable {
         data: NodeDataRef<'_, N>,
     ) -> usize {
         match self.position(&data) {
-            Some(index) => index,
-            None => self.push(data.into_owned()),
+            Ok(index) => index,
+            Err(hash) => self.push(data.into_owned(), hash),
         }
     }
 
@@ -81,10 +81,10 @@ impl NodeDataTable {
     pub(crate) fn intern_keys(&mut self, keys: Vec<Value>) -> usize {
         let labels = LabelsRef::Keys(&keys);
         match self.position(&NodeDataRef { name: NAMELESS, variant: NAMELESS, labels }) {
-            Some(known) => known,
-            None => {
+            Ok(known) => known,
+            Err(hash) => {
                 let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
-                self.push(NodeData { name, variant, labels: Labels::Keys(keys.into()) })
+                self.push(NodeData { name, variant, labels: Labels::Keys(keys.into()) }, hash)
             }
         }
     }
@@ -92,19 +92,21 @@ impl NodeDataTable {
     /// Like [`intern`](Self::intern), for node data that is already owned.
     #[cfg(feature = "persist")]
     pub(crate) fn add(&mut self, data: NodeData) -> usize {
-        self.position(&data.as_ref()).unwrap_or_else(|| self.push(data))
+        self.position(&data.as_ref()).unwrap_or_else(|hash| self.push(data, hash))
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&NodeData> {
         self.list.get(index)
     }
 
-    pub(super) fn position<N: AsRef<str>>(&self, data: &NodeDataRef<'_, N>) -> Option<usize> {
+    /// The index of node data. If there is none, its hash, unless no hashes are needed yet.
+    fn position<N: AsRef<str>>(&self, data: &NodeDataRef<'_, N>) -> Result<usize, Option<u64>> {
         if self.index.is_empty() {
-            return self.list.iter().position(|known| data.is(known));
+            return self.list.iter().position(|known| data.is(known)).ok_or(None);
         }
         let is_equal = |index: &usize| data.is(&self.list[*index]);
-        self.index.find(self.hasher.hash_one(data), is_equal).copied()
+        let hash = self.hasher.hash_one(data);
+        self.index.find(hash, is_equal).copied().ok_or(Some(hash))
     }
 
     /// Takes out the node data that `nodes` use, and numbers it by first use.
@@ -137,8 +139,8 @@ impl NodeDataTable {
         }
     }
 
-    /// Adds node data, which must be new.
-    pub(super) fn push(&mut self, mut data: NodeData) -> usize {
+    /// Adds node data, which must be new and has this hash.
+    fn push(&mut self, mut data: NodeData, hash: Option<u64>) -> usize {
         match &mut data.labels {
             Labels::Keys(keys) => keys.iter_mut().for_each(Value::unpack),
             Labels::Static(value) => value.unpack(),
@@ -146,17 +148,16 @@ impl NodeDataTable {
         }
         self.costs.push((data.work(), data.depth()));
         self.list.push(data);
-        let (list, hasher) = (&self.list, &self.hasher);
-        let first = match list.len() {
-            0..=NodeDataTable::UNINDEXED => return list.len() - 1,
-            _ if self.index.is_empty() => 0,
-            more => more - 1,
-        };
-        let hash = |index: &usize| hasher.hash_one(&list[*index]);
-        for index in first..list.len() {
-            self.index.insert_unique(hash(&index), index, hash);
+        let (list, hasher, last) = (&self.list, &self.hasher, self.list.len() - 1);
+        let hash_of = |index: &usize| hasher.hash_one(&list[*index]);
+        match hash {
+            Some(hash) => drop(self.index.insert_unique(hash, last, hash_of)),
+            None if list.len() <= NodeDataTable::UNINDEXED => {}
+            None => (0..list.len()).for_each(|index| {
+                self.index.insert_unique(hash_of(&index), index, hash_of);
+            }),
         }
-        list.len() - 1
+        last
     }
 }
 
