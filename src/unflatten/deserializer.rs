@@ -31,7 +31,7 @@ use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::leaf::float::{narrow_in_range, widen};
 use crate::leaf::leaf_type::{Number, Taken};
-use crate::model::NodeKind;
+use crate::model::{Leaf, NodeKind};
 
 use super::cursor::{Found, Interior, NodeDeserializer};
 use super::elements::Elements;
@@ -55,6 +55,13 @@ macro_rules! outside {
 macro_rules! numbers {
     ($($kind:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            // Not as a `Number`, whose halves would be written and read in different parts: that takes twice as long.
+            if const { size_of::<$type>() > size_of::<u64>() }
+                && let Some(Leaf::$kind(value)) = self.0.plain_leaf()
+            {
+                let value = <$type>::from(*value);
+                return outside!(self, visitor.$visit(value));
+            }
             let number =
                 if const { is_u16::<$type>() } { self.0.u16() } else { self.0.integer() };
             let result = match number {

@@ -51,10 +51,10 @@ impl<'c, 'de> Elements<'c, 'de> {
         }
         self.cursor.back_to(&self.parent);
         if self.next.left == 0 {
-            self.ahead.forget(); // it is of the next run
             if !self.next.turn(self.cursor) {
                 return false;
             }
+            self.ahead.turn(&self.next);
         }
         self.next.step_in_run(self.cursor);
         true
@@ -235,7 +235,7 @@ impl<'de> SeqAccess<'de> for ElementAccess<'_, '_, 'de> {
                 }
                 return value;
             }
-            if !self.all.ahead.are_one_by_one() {
+            if self.all.ahead.may_be_fixed() {
                 let value = self.all.next_plain();
                 self.floats = self.all.ahead.floats;
                 return value;

@@ -127,6 +127,16 @@ impl<'de> Cursor<'de> {
         }
     }
 
+    /// The leaf, if it is one of those given as [`Leaf`]s.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn plain_leaf(&mut self) -> Option<&Leaf> {
+        if self.found != LEAF {
+            return None;
+        }
+        self.asked = true;
+        self.supply.as_leaves().get(self.location.leaf)
+    }
+
     /// The number, for a request for an integer.
     #[cfg_attr(not(debug_assertions), inline)]
     pub(super) fn integer(&mut self) -> Option<Number> {

@@ -145,10 +145,10 @@ impl<'de> Ahead<'de> {
         }
     }
 
-    /// Whether each element is read like any other value.
+    /// Whether they may have a fixed layout, or be in an array.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn are_one_by_one(&self) -> bool {
-        matches!(self.are, RunKind::OneByOne)
+    pub(in crate::unflatten) fn may_be_fixed(&self) -> bool {
+        matches!(self.are, RunKind::Unknown | RunKind::Fixed)
     }
 
     /// Whether they are leaves, but no floats.
@@ -157,10 +157,15 @@ impl<'de> Ahead<'de> {
         matches!(self.are, RunKind::Leaves)
     }
 
-    /// The next element of the next run has to be read before it is known what the others are.
+    /// The next run begins. Its first element has to be read before it is known what the others are, unless they are
+    /// too few for a layout.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::unflatten) fn forget(&mut self) {
-        self.are = RunKind::Unknown;
+    pub(in crate::unflatten) fn turn(&mut self, next: &NextChild<'de>) {
+        self.are = match next.found {
+            LEAF | Found::ValueLeaf => RunKind::Unknown,
+            _ if next.left > RUN => RunKind::Unknown,
+            _ => RunKind::OneByOne,
+        };
     }
 
     /// Whether elements are read without the cursor.
