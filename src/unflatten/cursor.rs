@@ -190,12 +190,16 @@ impl<'de> Cursor<'de> {
         debug_assert_eq!(self.depth.budget.levels, self.most_levels, "levels at the end of a walk");
     }
 
-    /// The layout of the first of these nodes of the current structure, if it has one and is not too
-    /// deep.
-    pub(super) fn layout_of(&self, nodes: &'de [Node]) -> Option<FixedNode<'de>> {
-        let node_data = &self.structures.current.encoding.node_data;
+    /// A node of the current structure, without a layout.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn fixed_node(&self) -> FixedNode<'de> {
+        FixedNode::new(&self.structures.current.encoding.node_data, self.compact)
+    }
+
+    /// Fills in the layout of the first of these nodes, if it has one and is not too deep.
+    pub(super) fn lay_out(&self, fixed: &mut FixedNode<'de>, nodes: &[Node]) -> Option<()> {
         let may_be_read = nodes.first()?.depth <= self.depth.budget.levels;
-        if may_be_read { FixedNode::of(nodes, node_data, self.compact) } else { None }
+        if may_be_read { fixed.fill(nodes) } else { None }
     }
 
     /// The node at the cursor.

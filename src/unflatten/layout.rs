@@ -39,14 +39,11 @@ fn code(kind: NodeKind, children: usize, leaves: usize) -> u64 {
 }
 
 impl Layout {
-    /// The layout of the first node with its subtree, if it has one.
-    fn of(nodes: &[Node]) -> Option<Self> {
-        let leaves =
-            nodes.first().map(|node| node.leaves).filter(|leaves| *leaves <= MOST_PLAIN_LEAVES)?;
-        let compounds = [Compound::default(); MOST_COMPOUNDS];
-        let mut layout = Layout { compounds, num_compounds: 0, leaves, last_leaves: 0 };
-        layout.add(nodes)?;
-        Some(layout)
+    /// Becomes the layout of the first node with its subtree, if it has one.
+    fn fill(&mut self, nodes: &[Node]) -> Option<()> {
+        let node = nodes.first().filter(|node| node.leaves <= MOST_PLAIN_LEAVES)?;
+        self.leaves = node.leaves;
+        self.add(nodes)
     }
 
     /// Recursion ends at the latest when there are too many compounds.
@@ -87,19 +84,23 @@ pub(super) struct FixedNode<'de> {
 }
 
 impl<'de> FixedNode<'de> {
-    /// The first of these nodes of a structure, if it has a layout.
-    pub(super) fn of(
-        nodes: &'de [Node],
-        node_data: &'de [NodeData],
-        compact: bool,
-    ) -> Option<Self> {
-        Some(FixedNode {
-            layout: Layout::of(nodes)?,
+    /// One without a layout, for a node of a structure with this node data.
+    #[inline(always)]
+    pub(super) fn new(node_data: &'de [NodeData], compact: bool) -> Self {
+        let compounds = [Compound::default(); MOST_COMPOUNDS];
+        FixedNode {
+            layout: Layout { compounds, num_compounds: 0, leaves: 0, last_leaves: 0 },
             node_data,
             compact,
             known_fields: [const { Cell::new(&[]) }; MOST_COMPOUNDS],
             converted: Vec::new(),
-        })
+        }
+    }
+
+    /// Becomes the first of these nodes, if that has a layout. In its place: moving it takes as long as reading four
+    /// numbers.
+    pub(super) fn fill(&mut self, nodes: &[Node]) -> Option<()> {
+        self.layout.fill(nodes)
     }
 
     /// Whether a type has the fields of a struct, in their order, if it has as many.

@@ -240,13 +240,16 @@ impl<'de> Ahead<'de> {
         }
         let ahead = Ahead::of(cursor, next);
         match (ahead.are, cursor.structures.value) {
-            (RunKind::Unknown, None) => match cursor.layout_of(next.location.rest) {
-                Some(fixed) => {
-                    cursor.fixed = Some(Box::new(fixed));
-                    RunKind::Fixed.into()
+            (RunKind::Unknown, None) => {
+                let mut fixed = cursor.fixed_node();
+                match cursor.lay_out(&mut fixed, next.location.rest) {
+                    Some(()) => {
+                        cursor.fixed = Some(Box::new(fixed));
+                        RunKind::Fixed.into()
+                    }
+                    None => RunKind::OneByOne.into(),
                 }
-                None => RunKind::OneByOne.into(),
-            },
+            }
             (RunKind::Unknown, Some(holder)) if next.found == Found::ValueLeaf => {
                 Ahead::in_array(holder, next)
             }

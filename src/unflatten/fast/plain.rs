@@ -141,7 +141,8 @@ impl LeafWindow for &[Leaf] {
 pub(in crate::unflatten) fn read_whole<'de, T: Deserialize<'de>>(
     cursor: &Cursor<'de>,
 ) -> Option<T> {
-    let mut fixed = cursor.layout_of(cursor.location.rest)?;
+    let mut fixed = cursor.fixed_node();
+    cursor.lay_out(&mut fixed, cursor.location.rest)?;
     fixed.read(&cursor.supply, 0).ok()
 }
 
