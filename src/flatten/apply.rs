@@ -1,7 +1,7 @@
 //! Applies rules to a finished tree. A node that a rule names becomes a static or one leaf, with all
 //! that is below it. What no rule can name is copied as a whole.
 
-use std::{mem, vec};
+use std::{mem, slice, vec};
 
 use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Result};
@@ -20,6 +20,7 @@ use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{Event, Visits, Walk};
 
 use super::marks::{Objects, captured_object, object_in, put_leaf};
+use super::ruled::RuledParts;
 use super::rules::{Becomes, Rule, Rules};
 use super::word::{ALL_KINDS, KindSet, bit};
 
@@ -28,6 +29,8 @@ pub(super) struct RuledTree {
     pub(super) treedef: TreeDef,
     pub(super) leaves: Sink,
     pub(super) hits: Vec<bool>,
+    /// What became of each leaf, if that is asked for and will be the same for a value with the same structure and statics.
+    pub(super) parts: RuledParts,
 }
 
 /// Applies rules to a tree, whose leaves go to `to`. If objects are the only leaves, they are
@@ -38,6 +41,7 @@ pub(super) fn apply(
     treedef: &TreeDef,
     leaves: Vec<Leaf>,
     to: Sink,
+    asks_for_parts: bool,
 ) -> Result<RuledTree> {
     let limits = Limits { max_nodes: usize::MAX, ..treedef.limits };
     let mut walk = RuleWalk {
@@ -51,6 +55,10 @@ pub(super) fn apply(
         from: leaves.into_iter(),
         to,
         builder: PartsBuilder::onto(treedef.root(), limits),
+        // A function may choose other nodes next time.
+        parts: RuledParts::new(
+            asks_for_parts && objects == Objects::None && rules.is_leaf.is_none(),
+        ),
     };
     if let Err(error) = walk.walk(treedef.root()) {
         return Err(error.or_at(&walk.path));
@@ -58,7 +66,7 @@ pub(super) fn apply(
     let mut made = mem::take(&mut walk.builder).finish_unchecked();
     (made.limits, made.walked) = (treedef.limits, treedef.walked);
     let (leaves, hits) = (mem::take(&mut walk.to), mem::take(&mut walk.hits));
-    Ok(RuledTree { treedef: made, leaves, hits })
+    Ok(RuledTree { treedef: made, leaves, hits, parts: walk.parts })
 }
 
 /// The rules, what they apply to, and what came of it so far.
@@ -76,6 +84,7 @@ struct RuleWalk<'r, 'a> {
     from: vec::IntoIter<Leaf>,
     to: Sink,
     builder: PartsBuilder,
+    parts: RuledParts,
 }
 
 /// A node whose children are being copied.
@@ -201,6 +210,8 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         } else {
             self.builder.insert(node, count)?;
         }
+        let leaves = self.from.as_slice().iter().take(count * node.num_leaves());
+        self.parts.add_leaves(leaves);
         if let Sink::Leaves(to) = &mut self.to {
             to.extend(self.from.by_ref().take(count * node.num_leaves())); // there are as many
             return Ok(());
@@ -304,7 +315,10 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         }
         let Some(leaf) = self.from.next() else { return Err(bug!("a leaf is missing")) };
         match (self.objects, object_in(&leaf)) {
-            (Objects::None, _) | (_, None) => self.put_static(&leaf.into()),
+            (Objects::None, _) | (_, None) => {
+                self.parts.add_statics(slice::from_ref(&leaf));
+                self.put_static(&leaf.into())
+            }
             (_, Some(number)) => {
                 self.to.push_leaf(number.clone()); // it takes any
                 self.builder.atom(NodeKind::Leaf, None, 1)
@@ -327,6 +341,10 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
                 return Err(captured_object());
             }
             leaves.push(leaf);
+        }
+        match becomes {
+            Becomes::Static => self.parts.add_statics(&leaves),
+            Becomes::Leaf | Becomes::Half => self.parts = RuledParts::new(false), // a leaf of another kind
         }
         let value = value_of(node, leaves)?;
         // Where objects are the only leaves, one of another value is static.

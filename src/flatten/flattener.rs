@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::bug::bug;
 use crate::error::{Cause, DifferenceKind, Error, Result};
 use crate::leaf::buffer::LeafBuffer;
 use crate::leaf::leaf_type::{Emit, LeafType};
@@ -21,6 +22,7 @@ use crate::treedef::pairs::differ;
 
 use super::apply::{RuledTree, apply};
 use super::marks::Objects;
+use super::ruled::{self, RuledParts};
 use super::rules::{ArrayHint, ArrayMeaning, ArrayRule, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
 use super::tape::Settings;
@@ -383,7 +385,8 @@ impl Flattener {
         let none = Rules::default();
         let rules = self.rules.as_deref().unwrap_or(&none);
         let to = self.sink(Sink::Leaves(Vec::new()));
-        let RuledTree { treedef, leaves, .. } = apply(rules, Objects::None, &treedef, leaves, to)?;
+        let RuledTree { treedef, leaves, .. } =
+            apply(rules, Objects::None, &treedef, leaves, to, false)?;
         let treedef = treedef.within_limits()?;
         match self.arrays {
             Some(arrays) => (arrays.collect)(&treedef, leaves, &self.array_hints),
@@ -607,14 +610,37 @@ impl Flattener {
             return Ok(());
         }
         let like = Flattener { options, limits: treedef.limits, ..self.clone() };
-        let RuledTree { treedef: found, leaves, .. } = like.walk_any(leaves, value)?;
         if let Some(arrays) = self.arrays {
+            let RuledTree { treedef: found, leaves, .. } = like.walk_any(leaves, value)?;
             let found = (arrays.collect)(&found, leaves, &self.array_hints)?;
             self.expect_same(treedef, &found.treedef)?;
             return put_all(treedef, found.leaves, sink);
         }
-        *sink = leaves;
-        self.expect_same(treedef, &found)
+        let (mut walk, to) = like.begin(leaves);
+        let end = value.serialize(Writer { tape: &mut walk.tape, at: 0 });
+        *sink = like.end_like(walk.finish(end), to, treedef)?;
+        Ok(())
+    }
+
+    /// Applies the rules to a value that should become like a treedef.
+    fn end_like(
+        &self,
+        walked: Result<(TreeDef, Sink)>,
+        mut to: Sink,
+        like: &TreeDef,
+    ) -> Result<Sink> {
+        let (found, leaves) = walked?;
+        let Some(rules) = &self.rules else { return Err(bug!("there are no rules")) };
+        let mut leaves: Vec<Leaf> = leaves.into_leaves();
+        if self.objects == Objects::None
+            && ruled::put_again((rules, self.ignore_statics), &found, like, &mut leaves, &mut to)?
+        {
+            return Ok(to);
+        }
+        let ruled = apply(rules, self.objects, &found, leaves, to, true)?;
+        self.expect_same(like, &ruled.treedef)?;
+        ruled::note((rules, self.ignore_statics), &found, like, ruled.parts);
+        Ok(ruled.leaves)
     }
 
     fn expect_same(&self, expected: &TreeDef, found: &TreeDef) -> Result<()> {
@@ -703,14 +729,16 @@ impl Flattener {
         if self.objects != Objects::None {
             settings.objects = Objects::AmongLeaves;
         }
-        (ValueWalk::begin(Sink::Leaves(Vec::new()), settings, None), sink)
+        (ValueWalk::begin(Sink::Leaves(ruled::spare()), settings, None), sink)
     }
 
     fn end(&self, walked: Result<(TreeDef, Sink)>, to: Sink) -> Result<RuledTree> {
         let (treedef, leaves) = walked?;
         match self.node_rules() {
-            Some(rules) => apply(rules, self.objects, &treedef, leaves.into_leaves(), to),
-            None => Ok(RuledTree { treedef, leaves, hits: Vec::new() }),
+            Some(rules) => apply(rules, self.objects, &treedef, leaves.into_leaves(), to, false),
+            None => {
+                Ok(RuledTree { treedef, leaves, hits: Vec::new(), parts: RuledParts::new(false) })
+            }
         }
     }
 

@@ -26,6 +26,7 @@ mod serializer;
 mod walk;
 mod reader;
 mod rules;
+mod ruled;
 mod apply;
 mod flattener;
 

@@ -720,31 +720,36 @@ impl Tape {
     /// Writes a scalar that is a key or a static.
     fn label(&mut self, at: usize, tag: Tag, scalar: Scalar<'_>) -> usize {
         let at = self.count_leaves(at);
-        let labels = &mut self.drivers.recorder.labels;
         if let Some(number) = self.drivers.follower.label(at, tag)
-            && (labels.is(number, scalar)
-                || self.drivers.follower.overlooks(tag) && !labels.is_nothing(number))
+            && (self.drivers.recorder.labels.is(number, scalar)
+                || self.overlooks(tag, number, None))
         {
-            labels.last = number;
+            self.drivers.recorder.labels.last = number;
             return at + 1; // it is in range
         }
+        let labels = &mut self.drivers.recorder.labels;
         let number = if tag == word::KEY { labels.key(scalar) } else { labels.scalar(scalar) };
         self.write_label(at, tag, number)
     }
 
     fn put_label(&mut self, at: usize, tag: Tag, number: usize) -> usize {
         let at = self.count_leaves(at);
-        let Drivers { follower, recorder, .. } = &mut self.drivers;
-        let labels = &mut recorder.labels;
-        if let Some(expected) = follower.label(at, tag)
-            && (expected == number
-                || follower.overlooks(tag)
-                    && labels.is_nothing(expected) == labels.is_nothing(number))
+        if let Some(expected) = self.drivers.follower.label(at, tag)
+            && (expected == number || self.overlooks(tag, expected, Some(number)))
         {
-            labels.last = expected;
+            self.drivers.recorder.labels.last = expected;
             return at + 1; // it is in range
         }
         self.write_label(at, tag, number)
+    }
+
+    /// Whether a scalar or another label may come instead of the expected one.
+    #[cold]
+    #[inline(never)]
+    fn overlooks(&self, tag: Tag, expected: usize, number: Option<usize>) -> bool {
+        let Drivers { follower, recorder, .. } = &self.drivers;
+        let is_nothing = number.is_some_and(|number| recorder.labels.is_nothing(number));
+        follower.overlooks(tag) && recorder.labels.is_nothing(expected) == is_nothing
     }
 
     /// The number of the last key or static.

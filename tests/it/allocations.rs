@@ -74,6 +74,35 @@ fn a_static_that_always_differs_allocates_nothing() {
 }
 
 /// Entries that are out of order are looked up, and ticked off.
+/// A text that becomes static is a leaf before, which owns it.
+#[test]
+fn flatten_like_with_rules_allocates_only_texts() {
+    #[derive(Clone, Serialize)]
+    struct Layer {
+        size: (u32, u32),
+        weights: Vec<f64>,
+    }
+
+    let layer = Layer { size: (2, 3), weights: vec![0.5; 6] };
+    let model = (vec![layer; 3], 7u8, 0.25);
+    let rules = ["Layer.size", ".1", ".0[*].weights[0]"];
+    let flattener = rules
+        .into_iter()
+        .fold(Flattener::new(), |flattener, rule| flattener.mark_static(rule).unwrap());
+    let floats = flattener.clone().leaves_where(treedef::LeafKind::is_float);
+    for flattener in [flattener.clone(), flattener.ignore_statics(true), floats] {
+        let (mut buffer, treedef) = flattener.flatten_as::<f64>(&model).unwrap();
+        let mut like = || flattener.flatten_like(&treedef, &model, &mut buffer).unwrap();
+        (0..3).for_each(|_| like());
+        assert_eq!(measure(like).count_total, 0, "{treedef}");
+    }
+    let texts = Flattener::new().mark_static(".0").unwrap();
+    let (mut buffer, treedef) = texts.flatten_as::<f64>(&("adam", 0.5)).unwrap();
+    let mut like = || texts.flatten_like(&treedef, &("adam", 0.5), &mut buffer).unwrap();
+    (0..3).for_each(|_| like());
+    assert_eq!(measure(like).count_total, 1);
+}
+
 #[test]
 fn a_map_in_random_order_costs_flatten_like_a_few_allocations() {
     for entries in [100, 10_000] {

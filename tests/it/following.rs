@@ -10,7 +10,9 @@ use fastrand::Rng;
 use insta::assert_snapshot;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple};
 use serde::{Serialize, Serializer};
-use treedef::{Flattener, Leaf, LeafKind, Limits, MapOrder, Tree, TreeDef, flatten, structure};
+use treedef::{
+    Flattener, Leaf, LeafKind, Limits, MapOrder, NodeKind, Tree, TreeDef, flatten, structure,
+};
 use treedef_testing::cases::{all, cases};
 
 #[derive(Clone, Debug)]
@@ -340,6 +342,56 @@ fn a_slice_gets_the_leaves_of_a_vector() {
             (texts.concat(), any, integers),
             ("ab".into(), [Leaf::from("c"), 1.into()], [2, 3])
         );
+    }
+}
+
+/// What rules made of the last value is looked up again. A new thread has none.
+#[test]
+fn rules_make_the_same_of_a_value_whatever_came_before() {
+    #[derive(Clone, Debug, Serialize)]
+    #[serde(untagged)]
+    enum Any {
+        Float(f64),
+        Text(&'static str),
+    }
+
+    type Ruled = (u8, Vec<Any>, Option<(f64, f32)>, Option<()>);
+    let floats = |value| vec![Any::Float(value); 3];
+    let mixed = vec![Any::Float(0.5), Any::Text("a"), Any::Float(-0.0)];
+    let values: [Ruled; 7] = [
+        (1, floats(0.5), Some((1.0, 2.0)), None),
+        (2, floats(0.5), Some((1.0, 2.0)), None),
+        (1, floats(f64::NAN), Some((1.0, 2.0)), None),
+        (1, mixed, Some((1.0, 2.0)), None),
+        (1, floats(0.0), Some((3.0, 2.0)), None),
+        (1, floats(0.0), None, None),
+        (1, floats(-0.0), Some((1.0, 2.0)), Some(())),
+    ];
+    let statics = |selector: &str| Flattener::new().mark_static(selector).unwrap();
+    let flatteners = [
+        statics(".0"),
+        statics(".0"),
+        statics(".0").ignore_statics(true),
+        statics(".2").leaves_where(LeafKind::is_float),
+        statics(".1[*]").none_is_leaf(true).ignore_statics(true),
+        Flattener::new().mark_opaque(".2").unwrap(),
+        Flattener::new().opaque_where(|_, node| node.kind == NodeKind::Some),
+    ];
+    let mut rng = Rng::with_seed(68);
+    for _ in 0..500 {
+        let (flattener, first) = (rng.choice(&flatteners).unwrap(), rng.choice(&values).unwrap());
+        let (_, treedef) = flattener.flatten(first).unwrap();
+        for _ in 0..rng.usize(1..9) {
+            let value = rng.choice(&values).unwrap();
+            let like = || {
+                let (mut any, mut floats) = (Vec::<Leaf>::new(), Vec::<f64>::new());
+                let any = flattener.flatten_like(&treedef, value, &mut any).map(|()| any);
+                let floats = flattener.flatten_like(&treedef, value, &mut floats).map(|()| floats);
+                format!("{any:?} {floats:?}")
+            };
+            let alone = thread::scope(|scope| scope.spawn(like).join().unwrap());
+            assert_eq!(like(), alone, "{value:?} like {treedef}");
+        }
     }
 }
 

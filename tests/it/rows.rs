@@ -290,6 +290,14 @@ fn elements_of_few_forms_are_what_they_are_one_by_one() {
             are_as_one_by_one(&Opaque(&drifts), &what);
         }
     }
+    // So many that nodes are made of their words before the row ends.
+    let readings: Vec<Reading> = (0..40_000).map(|_| reading(&mut rng, 16)).collect();
+    let drifts: Vec<_> = readings.iter().map(|reading| reading.drift).collect();
+    are_as_one_by_one(&drifts, "many options");
+    are_as_one_by_one(
+        &readings.iter().map(|reading| reading.unit).collect::<Vec<_>>(),
+        "many units",
+    );
 }
 
 /// Gives an option once, and then another one.
