@@ -72,7 +72,7 @@
 //! 5.9, as its buffer is allocated already: `ratios -- long`, side by side, on the machine of the table below. If the buffer
 //! of `flatten_like` is a slice, the numbers are copied once more.
 //!
-//! Vectors of 64 numbers take 11 instructions per leaf, and vectors of 8 take 41. Other containers of 100,000 `f64`, counted
+//! Vectors of 64 numbers take 11 instructions per leaf, and vectors of 8 take 38. Other containers of 100,000 `f64`, counted
 //! in the same way on 2026-11-29:
 //!
 //! | | `flatten_as` | `flatten` | `unflatten` from `f64` |
@@ -145,23 +145,15 @@
 //! |---|---|---|---|---|---|
 //! | dev: five structs | 0.31 s | 0.42 s | 0.50 s | 1.2 | 836, 2,083 |
 //! | … `cargo_metadata::Metadata` | 0.18 s | 0.45 s | 0.54 s | 1.2 | 1,560, 2,864 |
-//! | … `openapiv3::OpenAPI` | 1.2 s | 1.4 s | 1.9 s | 1.4 | 2,867, 4,823 |
-//! | … a Kubernetes `Pod` | 1.4 s | 2.7 s | 2.7 s | 1.0 | 4,287, 5,530 |
-//! | … sixty structs and enums | 2.9 s | 4.1 s | 4.1 s | 1.0 | 4,699, 5,546 |
 //! | release: five structs | 0.93 s | 1.75 s | 2.17 s | 1.2 | 537, 999 |
 //! | … `cargo_metadata::Metadata` | 3.5 s | 5.6 s | 6.5 s | 1.2 | 904, 1,397 |
-//! | … `openapiv3::OpenAPI` | 16 s | 20 s | 25 s | 1.3 | 1,788, 2,467 |
-//! | … a Kubernetes `Pod` | 12 s | 21 s | 24 s | 1.1 | 2,386, 2,638 |
-//! | … sixty structs and enums | 22 s | 30 s | 32 s | 1.1 | 2,442, 2,587 |
 //!
-//! The rows of the five structs and of `Metadata` are of 2026-11-25. The other three rows are older: since then, the walks
-//! were rewritten, which made the first two programs take a fifth longer to build in release. `OpenAPI` reads its schemas
-//! with `serde_json` itself, so its `serde_json` program shares a part of that code.
+//! The rows are of 2026-11-25.
 //!
 //! Calling another function on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
 //! `unflatten_borrowed` and `unflatten_strict` add no measurable build time, and up to 7 % of machine code (`.text`).
 //! `flatten_like` is the same serializer: it adds 2.2 % to the lines of LLVM IR. For `Metadata` the
-//! compiler makes 77,400 of these lines, 1.1 times as many as with `serde_json`. CI counts them. The
+//! compiler makes 77,900 of these lines, 1.1 times as many as with `serde_json`. CI counts them. The
 //! remaining cost above `serde_json` is for sequences: every element type is compiled for the
 //! serializer of plain data too. An element is passed by reference, and at compile time we cannot
 //! tell whether the referenced type owns memory.
@@ -248,8 +240,9 @@
 //!   instructions for a map of 1,000 triples. `flatten_like` is fast as long as the map is the same.
 //! - Elements with different structures have nodes of their own. A list of a million enums, alternately `Empty` and
 //!   `Circle(f64)`, takes 97 MB as leaves and treedef, and 131 MB while it is flattened.
-//! - Rules by type or path apply to the finished tree: all leaves are put into a vector first. `leaves_where` applies
-//!   during the walk.
+//! - Rules by type or path apply to the finished tree: all leaves are put into a vector first. `flatten_like` does not apply
+//!   them again to a small structure that the thread has just walked by the same rules: it compares the statics, and
+//!   allocates only texts that become static. `leaves_where` applies during the walk.
 //! - A parsed structure owns its names, so names are compared letter by letter: about twice the
 //!   time.
 //! - If an element was expected to look like the previous one but differs, it is serialized twice.

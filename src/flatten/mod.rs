@@ -4,7 +4,8 @@
 //! a [`script`] that was recorded before, the [`follower`] only compares. From the first difference on
 //! the [`recorder`] writes a word for each call, and [`nodes`] makes the nodes of the structure
 //! from them. [`drivers`] owns both and decides which one gets a call. Keys are explained in [`captures`], what
-//! survives a walk in [`walk`], errors in [`tape`]. What is there only for speed is in [`fast`].
+//! survives a walk in [`walk`], errors in [`tape`]. What is there only for speed is in [`fast`], and in [`ruled`]
+//! for trees to which rules are applied.
 
 #![allow(
     clippy::question_mark,

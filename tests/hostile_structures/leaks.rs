@@ -9,7 +9,7 @@ use std::thread;
 
 use cap::Cap;
 use serde::{Serialize, Serializer};
-use treedef::Value;
+use treedef::{Flattener, Value};
 use treedef_testing::cases::{all, cases};
 use treedef_testing::leaks::{self, SLACK};
 
@@ -131,7 +131,7 @@ fn after_large_values() {
     if !is_started() {
         return;
     }
-    let walks: [(&str, fn()); 6] = [
+    let walks: [(&str, fn()); 7] = [
         ("variants", || {
             let side = |i| if i % 3 == 0 { Side::Left(1) } else { Side::Right { x: 0.5 } };
             walk(&(0..100_000).map(side).collect::<Vec<_>>());
@@ -146,6 +146,14 @@ fn after_large_values() {
         }),
         ("a long key", || {
             (0..times()).for_each(|i| walk(&BTreeMap::from([("k".repeat(2_000_000 + i), 1)])));
+        }),
+        ("statics by a rule", || {
+            for rule in [".0", ".1", ".2"] {
+                let flattener = Flattener::new().mark_static(rule).unwrap();
+                let value = ("x".repeat(2_000_000), vec![0.5; 1_000_000], [1; 9]);
+                let (mut leaves, treedef) = flattener.flatten(&value).unwrap();
+                (0..3).for_each(|_| flattener.flatten_like(&treedef, &value, &mut leaves).unwrap());
+            }
         }),
     ];
     for (name, walk) in walks {
