@@ -126,15 +126,8 @@ impl EncodingBuilder {
         node.depth = node.depth.max(depth);
     }
 
-    /// Whether two complete subtrees are equal, apart from the `repeat` of their roots. Most that differ do so at the root.
-    #[inline]
+    /// Whether two complete subtrees are equal, apart from the `repeat` of their roots.
     fn same(&self, a: usize, b: usize) -> bool {
-        let (first, other) = (&self.nodes[a], &self.nodes[b]);
-        first.kind == other.kind && first.data == other.data && self.same_below(a, b)
-    }
-
-    #[inline(never)]
-    fn same_below(&self, a: usize, b: usize) -> bool {
         alike(self.subtree(a), self.subtree(b))
     }
 
@@ -179,13 +172,15 @@ impl EncodingBuilder {
         node: usize,
         repeat: usize,
     ) -> Result<usize> {
+        let (copy, root) = (self.nodes.len(), self.nodes[node]);
+        // Elements that alternate mostly differ in kind.
         if let Some(last) = last
+            && self.nodes[last].kind == root.kind
             && self.same(last, node)
         {
             self.lengthen(last, repeat)?;
             return Ok(last);
         }
-        let (copy, root) = (self.nodes.len(), self.nodes[node]);
         let (below, end) = (node + 1, node + root.span());
         self.nodes.push(Node { repeat, ..root });
         match end - below {
