@@ -68,6 +68,8 @@ pub struct State<T, L> {
     gradients: Vec<L>,
     /// The numbers of the model, for a type that refuses new ones in place.
     before: Vec<L>,
+    /// Whether a gradient had other statics than the model, which are ignored.
+    ignores_statics: bool,
     value: PhantomData<fn() -> T>,
 }
 
@@ -82,6 +84,7 @@ impl<T, L: Clone> Clone for State<T, L> {
             parameters: Vec::new(),
             gradients: Vec::new(),
             before: Vec::new(),
+            ignores_statics: false,
             value: PhantomData,
         }
     }
@@ -119,6 +122,7 @@ impl<T, L: Trainable> State<T, L> {
             parameters,
             gradients,
             before: Vec::new(),
+            ignores_statics: false,
             value: PhantomData,
         }
     }
@@ -166,8 +170,12 @@ impl<T, L: Trainable> State<T, L> {
         }
         let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
         self.expect_all_present(treedef)?;
-        L::leaves_like(treedef, gradients, &mut self.gradients, true)
-            .map_err(|source| Error::Structure { what: GRADIENT, source })?;
+        // The walk of the model and this one are the same, and so faster, until a gradient has other statics.
+        let mut walk = |ignored| L::leaves_like(treedef, gradients, &mut self.gradients, ignored);
+        if self.ignores_statics || walk(false).is_err() {
+            self.ignores_statics = true;
+            walk(true).map_err(|source| Error::Structure { what: GRADIENT, source })?;
+        }
         expect_alike("the gradient", treedef, &self.parameters, &self.gradients)?;
         expect_slots(treedef, &self.parameters, &self.slots)?;
         Ok(())
