@@ -94,44 +94,42 @@
 //!
 //! Elements with different structures cost more than elements with equal ones, because each run of equal elements needs
 //! a node of its own. This table compares with `serde_json::Value`, too, for lists of 5,000 elements or of 1,000 maps, in
-//! nanoseconds per leaf, or per element of a list without leaves. It is from one run of 2026-11-28 of
-//! `cargo bench -p treedef-benches --bench ratios -- shapes` on two shared cores (Intel Xeon, a virtual machine). The
-//! ratios are medians over rounds in which both take turns. They are bold where `serde_json` is faster. Since then, changes
-//! have taken 37 % of the instructions of options, 33 % of nested ones, 20 % of units beside numbers and 38 % of maps with
-//! other keys, and 19 and 60 % of those that rebuild options and `u128`.
+//! nanoseconds per leaf, or per element of a list without leaves. It is of 2026-11-29, from
+//! `cargo bench -p treedef-benches --bench ratios -- shapes` on two busy shared cores (Intel Xeon, a virtual machine): each figure
+//! is the least of four runs, and × is the quotient of two. It is bold where `serde_json` is faster.
 //!
 //! | list of | `flatten` | `to_value` | × | `unflatten` | `from_value` | × |
 //! |---|---|---|---|---|---|---|
-//! | `Option<f64>`, each third `None` | 26 | 8.6 | **3.04** | 27 | 10 | **2.66** |
-//! | … at random | 23 | 8.7 | **2.66** | 26 | 11 | **2.32** |
-//! | `Option<Option<f64>>` | 38 | 8.7 | **4.30** | 31 | 8.6 | **3.69** |
-//! | `Option` of a struct of three | 15 | 129 | 0.13 | 32 | 55 | 0.58 |
-//! | `Option<String>` | 54 | 28 | **1.92** | 28 | 18 | **1.51** |
-//! | `Option` of an enum | 72 | 101 | 0.74 | 74 | 117 | 0.64 |
-//! | `(Option<f64>, f64, Option<f32>)` | 33 | 28 | **1.20** | 46 | 23 | **2.03** |
-//! | structs that skip fields | 51 | 92 | 0.54 | 33 | 69 | 0.47 |
-//! | unit variants | 59 | 37 | **1.55** | 47 | 28 | **1.67** |
-//! | `(Unit, f64)` | 49 | 69 | 0.72 | 84 | 67 | **1.25** |
-//! | enums | 59 | 126 | 0.48 | 55 | 99 | 0.57 |
-//! | numbers, texts and lists | 54 | 39 | **1.40** | 161 | 174 | 0.93 |
-//! | `bool` | 1.2 | 9.2 | 0.13 | 6.5 | 6.6 | 0.97 |
-//! | `u8` | 8.9 | 10 | 0.88 | 9.9 | 9.3 | **1.11** |
-//! | `u128` | 5.1 | 11 | 0.46 | 35 | 8.9 | **3.83** |
-//! | `struct N(f64)` | 3.6 | 11 | 0.33 | 11 | 9.8 | **1.13** |
-//! | `Box<f64>` | 1.6 | 8.9 | 0.18 | 29 | 28 | **1.06** |
-//! | `Cow<str>` | 33 | 34 | 0.99 | 23 | 21 | **1.13** |
-//! | `Vec<f64>` of 0 to 10 | 19 | 18 | **1.04** | 17 | 25 | 0.69 |
-//! | `Vec<Vec<f64>>` of 0 to 3 | 89 | 58 | **1.55** | 65 | 72 | 0.90 |
-//! | `BTreeSet<u32>` | 8.2 | 8.8 | 0.93 | 67 | 65 | **1.03** |
-//! | `VecDeque<f64>` | 1.9 | 8.8 | 0.21 | 6.5 | 9.8 | 0.67 |
-//! | maps, each in its order | 92 | 72 | **1.25** | 84 | 81 | **1.03** |
-//! | maps with other keys | 326 | 76 | **4.17** | 77 | 85 | 0.91 |
-//! | maps by number | 21 | 62 | 0.34 | 37 | 53 | 0.70 |
-//! | maps by unit | 49 | 69 | 0.71 | 79 | 102 | 0.77 |
-//! | maps in a map | 81 | 86 | 0.95 | 92 | 97 | 0.94 |
-//! | options of maps | 21 | 60 | 0.36 | 70 | 79 | 0.88 |
-//! | flattened maps | 21 | 67 | 0.31 | 75 | 90 | 0.83 |
-//! | documents | 47 | 38 | **1.21** | 62 | 55 | **1.12** |
+//! | `Option<f64>`, each third `None` | 17 | 8.6 | **2.03** | 20 | 11 | **1.85** |
+//! | … at random | 16 | 8.7 | **1.81** | 19 | 11 | **1.71** |
+//! | `Option<Option<f64>>` | 28 | 8.6 | **3.29** | 24 | 9.2 | **2.61** |
+//! | `Option` of a struct of three | 12 | 124 | 0.10 | 29 | 60 | 0.48 |
+//! | `Option<String>` | 53 | 28 | **1.92** | 28 | 19 | **1.45** |
+//! | `Option` of an enum | 68 | 100 | 0.68 | 67 | 119 | 0.56 |
+//! | `(Option<f64>, f64, Option<f32>)` | 31 | 28 | **1.11** | 42 | 23 | **1.86** |
+//! | structs that skip fields | 49 | 84 | 0.59 | 33 | 73 | 0.45 |
+//! | unit variants | 43 | 33 | **1.30** | 41 | 28 | **1.44** |
+//! | `(Unit, f64)` | 43 | 69 | 0.63 | 74 | 66 | **1.12** |
+//! | enums | 46 | 101 | 0.46 | 49 | 112 | 0.44 |
+//! | numbers, texts and lists | 51 | 37 | **1.38** | 155 | 168 | 0.92 |
+//! | `bool` | 1.4 | 8.3 | 0.16 | 6.3 | 6.6 | 0.96 |
+//! | `u8` | 7.7 | 8.3 | 0.93 | 6.3 | 7.2 | 0.88 |
+//! | `u128` | 3.8 | 8.4 | 0.45 | 12 | 7.5 | **1.57** |
+//! | `struct N(f64)` | 2.5 | 8.8 | 0.28 | 11 | 9.8 | **1.11** |
+//! | `Box<f64>` | 1.9 | 9.1 | 0.21 | 28 | 31 | 0.89 |
+//! | `Cow<str>` | 35 | 34 | **1.03** | 24 | 21 | **1.14** |
+//! | `Vec<f64>` of 0 to 10 | 18 | 18 | **1.01** | 17 | 25 | 0.70 |
+//! | `Vec<Vec<f64>>` of 0 to 3 | 84 | 57 | **1.48** | 64 | 71 | 0.91 |
+//! | `BTreeSet<u32>` | 8.5 | 8.8 | 0.96 | 68 | 65 | **1.04** |
+//! | `VecDeque<f64>` | 2.2 | 9.0 | 0.24 | 6.8 | 9.5 | 0.72 |
+//! | maps, each in its order | 91 | 74 | **1.24** | 85 | 80 | **1.05** |
+//! | maps with other keys | 284 | 75 | **3.77** | 78 | 84 | 0.93 |
+//! | maps by number | 20 | 60 | 0.33 | 39 | 71 | 0.55 |
+//! | maps by unit | 50 | 69 | 0.73 | 80 | 97 | 0.82 |
+//! | maps in a map | 89 | 86 | **1.04** | 92 | 110 | 0.84 |
+//! | options of maps | 22 | 64 | 0.35 | 109 | 91 | **1.20** |
+//! | flattened maps | 23 | 67 | 0.34 | 75 | 86 | 0.88 |
+//! | documents | 46 | 39 | **1.16** | 76 | 59 | **1.29** |
 //!
 //! `to_value` does not support pairs as keys. A map with 300 pairs as keys costs 1,548 instructions per leaf with `flatten`,
 //! and 830 with `flatten_like`.
