@@ -241,8 +241,8 @@
 //! - Elements with different structures have nodes of their own. A list of a million enums, alternately `Empty` and
 //!   `Circle(f64)`, takes 97 MB as leaves and treedef, and 131 MB while it is flattened.
 //! - Rules by type or path apply to the finished tree: all leaves are put into a vector first. `flatten_like` does not apply
-//!   them again to a small structure that the thread has just walked by the same rules: it compares the statics, and
-//!   allocates only texts that become static. `leaves_where` applies during the walk.
+//!   rules that make statics again to a small structure that was the last one of the thread with rules: it compares the
+//!   statics, and allocates only texts and bytes that become static. `leaves_where` applies during the walk.
 //! - A parsed structure owns its names, so names are compared letter by letter: about twice the
 //!   time.
 //! - If an element was expected to look like the previous one but differs, it is serialized twice.

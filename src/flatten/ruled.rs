@@ -21,6 +21,7 @@ use crate::treedef::encoding::empty;
 
 use super::marks::put_leaf;
 use super::rules::Rules;
+use super::script::is_small;
 use super::word::MOST_SCRIPT_WORDS;
 
 thread_local! {
@@ -35,17 +36,17 @@ struct RuledStructure {
     rules: Arc<Rules>,
     limits: Limits,
     from: Arc<Encoding>,
-    to: Arc<Encoding>,
-    /// The statics may be others than those of `to`.
+    made: Arc<Encoding>,
+    /// The statics may be others than those of `made`.
     ignores_statics: bool,
     parts: Vec<RuledPart>,
 }
 
-/// What became of leaves.
+/// What became of the next leaves of the value.
 enum RuledPart {
-    /// So many of a kind are leaves.
+    /// This number of leaves, all of this kind, are leaves.
     Leaves(LeafKind, usize),
-    /// It is in a static.
+    /// One leaf, which was this one, is a part of a static.
     Static(Leaf),
 }
 
@@ -78,8 +79,8 @@ impl RuledParts {
         }
     }
 
-    /// Those that a thread may remember: 64 KiB of texts at most, as in a script.
-    fn few(self) -> Option<Vec<RuledPart>> {
+    /// The parts, if a thread may remember them: with 64 KiB of texts at most, as a script.
+    fn into_few(self) -> Option<Vec<RuledPart>> {
         let parts = self.0?;
         let mut left = 65_536usize;
         for part in &parts {
@@ -107,11 +108,11 @@ pub(super) fn note(
     parts: RuledParts,
 ) {
     // A larger structure is not followed, so it does not come again as the same.
-    let are_small = [found, like].map(|of| of.encoding.nodes.len() <= 2 * MOST_SCRIPT_WORDS);
-    let Some(parts) = parts.few().filter(|_| are_small == [true; 2]) else { return };
-    let (from, to) = (Arc::clone(&found.encoding), Arc::clone(&like.encoding));
+    let are_small = is_small(&found.encoding) && is_small(&like.encoding);
+    let Some(parts) = parts.into_few().filter(|_| are_small) else { return };
+    let (from, made) = (Arc::clone(&found.encoding), Arc::clone(&like.encoding));
     let (rules, limits) = (Arc::clone(rules), like.limits);
-    let ruled = RuledStructure { rules, limits, from, to, ignores_statics, parts };
+    let ruled = RuledStructure { rules, limits, from, made, ignores_statics, parts };
     let _ = LAST.try_with(|last| last.set(Some(Box::new(ruled)))); // fails only while the thread ends
 }
 
@@ -126,9 +127,9 @@ pub(super) fn put_again(
     let Ok(Some(last)) = LAST.try_with(Cell::take) else { return Ok(false) };
     let is_last = Arc::ptr_eq(&last.rules, rules)
         && Arc::ptr_eq(&last.from, &found.encoding)
-        && Arc::ptr_eq(&last.to, &like.encoding)
+        && Arc::ptr_eq(&last.made, &like.encoding)
         && (last.ignores_statics, last.limits) == (ignores_statics, like.limits)
-        && last.is_of(leaves);
+        && last.fits(leaves);
     let put = if is_last { last.put(found, leaves, to) } else { Ok(()) };
     let _ = LAST.try_with(|kept| kept.set(Some(last)));
     if is_last {
@@ -139,8 +140,8 @@ pub(super) fn put_again(
 }
 
 impl RuledStructure {
-    /// Whether a value with the structure `from` and these leaves becomes `to`.
-    fn is_of(&self, leaves: &[Leaf]) -> bool {
+    /// Whether a value with the structure `from` and these leaves becomes `made`.
+    fn fits(&self, leaves: &[Leaf]) -> bool {
         let mut left = leaves;
         for part in &self.parts {
             let count = if let RuledPart::Leaves(_, count) = part { *count } else { 1 };

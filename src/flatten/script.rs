@@ -12,7 +12,7 @@ use hashbrown::DefaultHashBuilder;
 use crate::model::{Encoding, Insertion, Limits, Options, Script, Swap, TreeDef, Value, Word};
 
 use super::labels::is_same_label;
-use super::word::same;
+use super::word::{MOST_SCRIPT_WORDS, same};
 
 /// The maximum number of structures that a thread remembers. With one, two that take turns take three times as
 /// long.
@@ -42,7 +42,7 @@ impl Script {
 pub(super) struct KnownStructure {
     pub(super) encoding: Arc<Encoding>,
     pub(super) script: Arc<Script>,
-    /// The statics of a value, and those of the script, may be others than the structure's.
+    /// The script is of another structure, which differs in statics alone. Those of a value are not compared.
     pub(super) ignores_statics: bool,
 }
 
@@ -73,6 +73,11 @@ impl KnownStructure {
         let encoding = Arc::clone(&self.encoding);
         TreeDef { encoding, insertions: self.script.insertions.clone(), limits, walked: true }
     }
+}
+
+/// Whether a thread may keep a structure: few words may stand for many nodes, and few nodes have many keys.
+pub(super) fn is_small(encoding: &Encoding) -> bool {
+    encoding.nodes.len() <= 2 * MOST_SCRIPT_WORDS && encoding.stored() <= 6 * MOST_SCRIPT_WORDS
 }
 
 /// The structures that a thread remembers.

@@ -29,7 +29,7 @@ use super::captures::Accepts;
 use super::labels::LabelLimits;
 use super::marks::Objects;
 use super::nodes::NewStructure;
-use super::script::KnownStructure;
+use super::script::{KnownStructure, is_small};
 use super::tape::{Settings, Tape};
 
 thread_local! {
@@ -127,36 +127,46 @@ impl ValueWalk {
     /// The structure of a value that was recorded, which the thread remembers if it is small and came
     /// twice, or is compared with a treedef.
     fn structure_of_record(&mut self, like: Option<&TreeDef>) -> Result<WalkEnd> {
-        let Tape { drivers, memory, leaves, settings, .. } = &mut *self.tape;
-        let Settings { options, limits, .. } = *settings;
+        let Tape { drivers, memory, settings, .. } = &mut *self.tape;
+        let options = settings.options;
         let recorder = &mut drivers.recorder;
         if let Some(words) = recorder.few_words()
             && (like.is_some() || memory.note(words))
             && let Some((words, labels)) =
                 recorder.labels.used(words.to_vec(), LabelLimits::OF_THREAD)
         {
-            let known = match memory.find_equal(options, &words, &labels) {
-                Some(known) => known.clone(),
-                None => {
-                    let NewStructure { treedef, swaps } = recorder.structure(options, true)?;
-                    let script = Script::new(words, labels, swaps, treedef.insertions);
-                    let known = KnownStructure::new(treedef.encoding, script);
-                    memory.add(known.clone());
-                    known
-                }
-            };
-            leaves.swap(&known.script.swaps);
-            let treedef = known.treedef(limits);
-            drivers.install(Some(known));
-            return Ok(WalkEnd::Known(treedef));
+            if let Some(known) = memory.find_equal(options, &words, &labels).cloned() {
+                return Ok(self.end_known(known));
+            }
+            let NewStructure { treedef, swaps } = recorder.structure(options, true)?;
+            if !is_small(&treedef.encoding) {
+                return Ok(self.end_new(NewStructure { treedef, swaps }));
+            }
+            let script = Script::new(words, labels, swaps, treedef.insertions);
+            let known = KnownStructure::new(treedef.encoding, script);
+            memory.add(known.clone());
+            return Ok(self.end_known(known));
         }
         if let Some(like) = like {
             recorder.expect_nodes(like.encoding.nodes.len());
         }
         let new = recorder.structure(options, like.is_some())?;
-        leaves.swap(&new.swaps);
-        let treedef = TreeDef { limits, walked: true, ..new.treedef };
-        Ok(WalkEnd::New(NewStructure { treedef, ..new }))
+        Ok(self.end_new(new))
+    }
+
+    fn end_known(&mut self, known: KnownStructure) -> WalkEnd {
+        let Tape { drivers, leaves, settings, .. } = &mut *self.tape;
+        leaves.swap(&known.script.swaps);
+        let treedef = known.treedef(settings.limits);
+        drivers.install(Some(known));
+        WalkEnd::Known(treedef)
+    }
+
+    fn end_new(&mut self, NewStructure { treedef, swaps }: NewStructure) -> WalkEnd {
+        let Tape { leaves, settings, .. } = &mut *self.tape;
+        leaves.swap(&swaps);
+        let treedef = TreeDef { limits: settings.limits, walked: true, ..treedef };
+        WalkEnd::New(NewStructure { treedef, swaps })
     }
 
     /// Stores the script of a value beside `like`, to which its structure is equal. The thread does
@@ -204,8 +214,8 @@ impl ValueWalk {
                 check(&treedef)?;
                 // Only statics differ.
                 let Tape { drivers, memory, .. } = &mut *self.tape;
-                memory.ignoring_statics =
-                    drivers.follower.known.as_ref().map(|known| known.as_ignoring_statics_of(like));
+                let known = drivers.follower.known.as_ref().filter(|_| is_small(&like.encoding));
+                memory.ignoring_statics = known.map(|known| known.as_ignoring_statics_of(like));
                 Ok(())
             }
             WalkEnd::New(new) if new.treedef == *like => {

@@ -180,7 +180,13 @@ fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
         number if kind.is_number() => number.as_i128()?.to_string(),
         _ => return None,
     };
-    Leaf::parsed(&text, kind).map(Value::from)
+    let made = Leaf::parsed(&text, kind)?;
+    // A rounded one is the key of another number.
+    let is_same = match (leaf.as_i128(), made.as_f64()) {
+        (Some(integer), Some(float)) => float as i128 == integer,
+        _ => !kind.is_float() || Value::from(made.clone()).is_same_key(&written),
+    };
+    is_same.then(|| made.into())
 }
 
 /// Whether two keys can be of one type. Two variants always can, as far as is known.

@@ -123,7 +123,7 @@ impl Encoding {
 
 impl Encoding {
     /// The size in memory, in nodes. 16 bytes of text count as one.
-    fn stored(&self) -> usize {
+    pub(crate) fn stored(&self) -> usize {
         let of_data = |data: &NodeData| {
             let values = data.values().iter().map(Value::stored);
             values.fold(data.names_in_nodes(), usize::saturating_add)

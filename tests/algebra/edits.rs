@@ -413,6 +413,16 @@ fn a_number_that_becomes_a_key_of_the_others_type_is_one_entry() {
         assert_eq!(tree.insert(path, Tree::leaf(9)).unwrap(), Some(Tree::leaf(2)), "{keys} {path}");
         assert_eq!(tree.to_string(), whole);
     }
+    // A rounded number is another key.
+    for (keys, path) in [
+        ("{16777216.0f32: *}", "[16777217]"),
+        ("{9007199254740992.0: *}", "[9007199254740993]"),
+        ("{0.1f32: *}", "[0.1000000001]"),
+    ] {
+        let mut tree = Tree::new(parsed(keys), vec![1]).unwrap();
+        let error = tree.insert(path, Tree::leaf(2)).unwrap_err().to_string();
+        assert!(error.starts_with("expected a key such as"), "{error}");
+    }
 }
 
 #[test]

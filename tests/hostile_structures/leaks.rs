@@ -131,7 +131,7 @@ fn after_large_values() {
     if !is_started() {
         return;
     }
-    let walks: [(&str, fn()); 7] = [
+    let walks: [(&str, fn()); 10] = [
         ("variants", || {
             let side = |i| if i % 3 == 0 { Side::Left(1) } else { Side::Right { x: 0.5 } };
             walk(&(0..100_000).map(side).collect::<Vec<_>>());
@@ -146,6 +146,26 @@ fn after_large_values() {
         }),
         ("a long key", || {
             (0..times()).for_each(|i| walk(&BTreeMap::from([("k".repeat(2_000_000 + i), 1)])));
+        }),
+        ("keys beside a static by a rule", || {
+            let keys = (0..100_000).map(|i| (i.to_string(), i)).collect::<BTreeMap<_, _>>();
+            let flattener = Flattener::new().mark_static(".1").unwrap();
+            let value = (keys, "adam");
+            let (mut leaves, treedef) = flattener.flatten(&value).unwrap();
+            (0..3).for_each(|_| flattener.flatten_like(&treedef, &value, &mut leaves).unwrap());
+        }),
+        ("statics that are ignored", || {
+            let flattener = Flattener::new().ignore_statics(true);
+            let (mut leaves, treedef) =
+                flattener.flatten(&(Marked("x".repeat(8_000_000)), 1)).unwrap();
+            let value = (Marked(String::new()), 2);
+            (0..3).for_each(|_| flattener.flatten_like(&treedef, &value, &mut leaves).unwrap());
+        }),
+        ("few words for many nodes", || {
+            for size in 281..281 + times() {
+                let row = |i| (0..size).map(move |j| ((i + j) % 2 == 0).then_some(0.5)).collect();
+                walk(&(0..size).map(row).collect::<Vec<Vec<_>>>());
+            }
         }),
         ("statics by a rule", || {
             for rule in [".0", ".1", ".2"] {

@@ -73,7 +73,6 @@ fn a_static_that_always_differs_allocates_nothing() {
     assert!(treedef.flatten_like(&value(8), &mut leaves).is_err());
 }
 
-/// Entries that are out of order are looked up, and ticked off.
 /// A text that becomes static is a leaf before, which owns it.
 #[test]
 fn flatten_like_with_rules_allocates_only_texts() {
@@ -103,6 +102,7 @@ fn flatten_like_with_rules_allocates_only_texts() {
     assert_eq!(measure(like).count_total, 1);
 }
 
+/// Entries that are out of order are looked up, and ticked off.
 #[test]
 fn a_map_in_random_order_costs_flatten_like_a_few_allocations() {
     for entries in [100, 10_000] {
