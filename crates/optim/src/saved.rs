@@ -167,7 +167,7 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
             holds,
             selection: None,
             blocks: None,
-            factored_from: None,
+            checked_for: None,
             still: None,
         })
     }

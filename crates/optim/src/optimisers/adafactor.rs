@@ -59,6 +59,7 @@ pub struct AdaFactor {
 }
 
 const NAME: &str = "adafactor";
+const MEANS: [&str; 3] = ["v", "v_row", "v_col"];
 /// The slots of the momentum inside, which has no memory if there is none.
 const MOMENTUM: &str = "adafactor.momentum";
 /// The smallest length of parameters that is not zero.
@@ -66,7 +67,8 @@ const SMALLEST: f64 = 1e-3;
 
 impl AdaFactor {
     /// Sets the smallest number of rows and columns for which only their means are stored. The default is 128; to store
-    /// all means, use `usize::MAX`. During a training run, a change that concerns a leaf is an error.
+    /// all means, use `usize::MAX`. During a training run, a change that concerns a leaf is an error,
+    /// also after [`State::migrate`](crate::State::migrate), which keeps the means: begin a new state.
     pub fn min_dim_size_to_factor(mut self, smallest: usize) -> Self {
         self.smallest = smallest;
         self
@@ -186,6 +188,21 @@ impl AdaFactor {
         Ok(())
     }
 
+    /// Checks, once for all steps with these settings, what depends on the leaves.
+    fn expect_fitting<L: Trainable>(&self, step: &Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let settings = Some((self.smallest, self.eps));
+        if slots.checked_for == settings {
+            return Ok(());
+        }
+        self.expect_wide(step.scope, step.parameters)?;
+        if self.is_factored(step.parameters) {
+            let [nu, rows, _] = slots.inside::<3, 1>(NAME, MEANS)?.leaves;
+            self.expect_means(step, nu, rows)?;
+        }
+        slots.checked_for = settings;
+        Ok(())
+    }
+
     /// Divides the gradients by the roots of the means.
     fn divide<L: Trainable>(
         &self,
@@ -199,11 +216,7 @@ impl AdaFactor {
             let update = if mode == Mode::Check { mode } else { Mode::Update };
             return update.run(step, &squares, [nu]);
         }
-        let is_checked = slots.factored_from.replace(self.smallest) == Some(self.smallest);
-        let [nu, rows, columns] = slots.inside::<3, 1>(NAME, ["v", "v_row", "v_col"])?.leaves;
-        if !is_checked {
-            self.expect_means(step, nu, rows)?;
-        }
+        let [nu, rows, columns] = slots.inside::<3, 1>(NAME, MEANS)?.leaves;
         if mode == Mode::Check {
             return Ok(());
         }
@@ -240,6 +253,7 @@ impl AdaFactor {
     ) -> Result<()> {
         let (squares, rate) = self.rules(slots.count)?;
         self.end(Mode::Check, step, slots)?;
+        self.expect_fitting(step, slots)?;
         self.divide(mode, step, slots, squares)?;
         if mode == Mode::Check {
             return Ok(());
@@ -289,8 +303,7 @@ impl<L: Trainable> Transform<L> for AdaFactor {
         if self.momentum.is_some() {
             inner = inner.with_filled("ema", 0.0, scope, parameters)?;
         }
-        let names: &[&str] =
-            if self.is_factored(parameters) { &["v", "v_row", "v_col"] } else { &["v"] };
+        let names: &[&str] = if self.is_factored(parameters) { &MEANS } else { &["v"] };
         let slots = names.iter().try_fold(Slots::new(NAME), |slots, name| {
             slots.with_filled(name, 0.0, scope, parameters)
         })?;

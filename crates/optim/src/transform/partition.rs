@@ -120,23 +120,23 @@ impl<L: Trainable> Partition<L> {
         if slots.transform != "partition" || slots.parts.len() != self.optimisers().count() {
             return Err(slots.another("partition", &[], self.optimisers().count()));
         }
-        // If the masks of one group have changed since the last step, check all groups.
-        let mut is_kept = true;
-        for (group, slots) in self.groups.iter().zip(&slots.parts) {
-            let kept = slots.selection.as_ref();
-            is_kept &= kept.is_some_and(|kept| kept.is_of(step.scope, &group.0));
-        }
-        if !is_kept || slots.parts.iter().any(|part| part.selection.is_none()) {
-            let masks = self.groups.iter().map(|(masks, _)| &**masks).chain([&[][..]]);
-            let parts = self.parts(step.scope, step.parameters)?.into_iter().zip(masks);
+        let masks = || self.groups.iter().map(|(masks, _)| &**masks).chain([&[][..]]);
+        // The leaves of one group depend on the masks of all.
+        let is_kept = slots.parts.iter().zip(masks()).all(|(part, masks)| {
+            part.selection.as_ref().is_some_and(|kept| kept.is_of(step.scope, masks))
+        });
+        if !is_kept {
+            let parts = self.parts(step.scope, step.parameters)?.into_iter().zip(masks());
             for (slots, (inside, masks)) in slots.parts.iter_mut().zip(parts) {
-                let part = || match masks {
-                    [] => "by the rest".to_owned(),
-                    _ => format!("by the group `{}`", joined(masks)),
-                };
-                slots.expect_holds(part, &inside, step)?;
                 slots.selection = Some(Selection::new(step.scope, masks, inside, Vec::new()));
             }
+        }
+        for (part, masks) in slots.parts.iter().zip(masks()) {
+            let name = || match masks {
+                [] => "by the rest".to_owned(),
+                _ => format!("by the group `{}`", joined(masks)),
+            };
+            part.expect_holds(name, step)?;
         }
         for (optimiser, slots) in self.optimisers().zip(&mut slots.parts) {
             let (Some(selection), [inner]) = (&slots.selection, &mut *slots.parts) else {
@@ -173,7 +173,9 @@ impl<L: Trainable> Transform<L> for Partition<L> {
     }
 
     fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.each(step, slots, |optimiser, step, slots| optimiser.settle(step, slots))
+        self.each(step, slots, |optimiser, step, slots| optimiser.settle(step, slots))?;
+        slots.parts.iter_mut().for_each(Slots::hold);
+        Ok(())
     }
 
     fn is_descent(&self) -> bool {

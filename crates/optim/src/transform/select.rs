@@ -32,21 +32,17 @@ fn with_selected<L: Trainable>(
         return Err(slots.another(name, &[], 1));
     }
     let kept = slots.selection.take().filter(|kept| kept.is_of(step.scope, masks));
-    let selection = match kept {
-        Some(kept) => kept,
-        None => {
-            let made = make(step.scope, masks, step.parameters)?;
-            let part = || match name {
-                ONLY => "inside of `only`".to_owned(),
-                _ => "outside of `freeze`".to_owned(),
-            };
-            slots.expect_holds(part, &made.inside, step)?;
-            made
-        }
-    };
-    let done = slots.parts.first_mut().map_or(Ok(()), |inner| go(step, &selection, inner));
+    let selection = kept.map_or_else(|| make(step.scope, masks, step.parameters), Ok)?;
     slots.selection = Some(selection);
-    done
+    let part = || match name {
+        ONLY => "inside of `only`".to_owned(),
+        _ => "outside of `freeze`".to_owned(),
+    };
+    slots.expect_holds(part, step)?;
+    match (&slots.selection, &mut *slots.parts) {
+        (Some(selection), [inner]) => go(step, selection, inner),
+        _ => Err(slots.another(name, &[], 1)),
+    }
 }
 
 impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
@@ -93,7 +89,9 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
         let masks = (ONLY, &*self.masks);
         with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
             self.inner.settle(&mut step.among(&selection.inside), inner)
-        })
+        })?;
+        slots.hold();
+        Ok(())
     }
 
     fn is_descent(&self) -> bool {
@@ -134,7 +132,9 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Frozen<O> {
         let masks = (FROZEN, &*self.masks);
         with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
             self.inner.settle(&mut step.among(&selection.inside), inner)
-        })
+        })?;
+        slots.hold();
+        Ok(())
     }
 
     fn is_descent(&self) -> bool {

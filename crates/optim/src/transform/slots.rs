@@ -27,8 +27,8 @@ pub struct Slots<L> {
     pub(crate) selection: Option<Selection>,
     /// Computed when they are needed; not part of the state.
     pub(crate) blocks: Option<NumberArrays>,
-    /// The setting of Adafactor for which the slots were checked; not part of the state.
-    pub(crate) factored_from: Option<usize>,
+    /// The settings of Adafactor for which the slots were checked; not part of the state.
+    pub(crate) checked_for: Option<(usize, f64)>,
     /// A leaf that an `only` excludes from a learning rate; not part of the state.
     pub(crate) still: Option<usize>,
 }
@@ -46,7 +46,7 @@ impl<L: Trainable> Slots<L> {
             holds: None,
             selection: None,
             blocks: None,
-            factored_from: None,
+            checked_for: None,
             still: None,
         }
     }
@@ -109,16 +109,13 @@ impl<L: Trainable> Slots<L> {
     /// Checks that the inner transforms concern the same leaves as before, because their memory belongs to
     /// these.
     pub(crate) fn expect_holds(
-        &mut self,
+        &self,
         part: impl FnOnce() -> String,
-        ranges: &[Range<usize>],
         step: &Step<'_, L>,
     ) -> Result<()> {
-        let Some(holds) = self.holds.as_deref().filter(|holds| *holds != ranges) else {
-            self.holds.get_or_insert_with(|| ranges.to_vec());
-            return Ok(());
-        };
-        if self.parts.iter().any(Slots::has_leaves) {
+        let (Some(holds), Some(selection)) = (&self.holds, &self.selection) else { return Ok(()) };
+        let ranges = &selection.inside;
+        if holds != ranges && self.parts.iter().any(Slots::has_leaves) {
             // An array without numbers belongs to no one.
             let is_empty = |leaf: &L| leaf.to_numbers().is_ok_and(|numbers| numbers.is_empty());
             for (leaf, parameter) in step.parameters.iter().enumerate() {
@@ -129,8 +126,17 @@ impl<L: Trainable> Slots<L> {
                 }
             }
         }
-        self.holds = Some(ranges.to_vec());
         Ok(())
+    }
+
+    /// Remembers which leaves the inner transforms concern, when the step of all transforms is done: after an error, the
+    /// state is as it was.
+    pub(crate) fn hold(&mut self) {
+        if let Some(Selection { inside, .. }) = &self.selection
+            && self.holds.as_ref() != Some(inside)
+        {
+            self.holds = Some(inside.clone());
+        }
     }
 
     /// Whether it remembers something of each leaf.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use treedef::Object;
-use treedef_optim::{Optimiser, adafactor, lamb, transform::Transform};
+use treedef_optim::{Optimiser, adafactor, chain, lamb, transform::Transform};
 
 use crate::leaves::Matrix;
 
@@ -148,7 +148,10 @@ fn means_of_another_kind_are_not_taken_for_zeros() {
         // Nothing is remembered yet.
         factored(now).step(model(), model(), &mut state.clone()).unwrap();
         factored(before).step(model(), model(), &mut state).unwrap();
-        let other = factored(now).step(model(), model(), &mut state);
+        // In the first try, and after it.
+        let first = factored(now).step(model(), model(), &mut state).map_err(|e| e.to_string());
+        let other = factored(now).step(model(), model(), &mut state).map_err(|e| e.to_string());
+        assert_eq!(first.clone().err(), other.clone().err());
         match (before, now) {
             (2, 3) => {
                 insta::assert_snapshot!(other.unwrap_err(), @"the state has means of rows and columns, but with `min_dim_size_to_factor(3)` it needs those of each number: keep the setting, or begin a new state, at `.0`")
@@ -160,6 +163,23 @@ fn means_of_another_kind_are_not_taken_for_zeros() {
         }
         factored(before).step(model(), model(), &mut state).unwrap();
     }
+}
+
+#[test]
+fn a_step_looks_at_the_smallest_mean_too() {
+    let (model, optimiser) = (vec![1.0f32; 2], |eps| adafactor(0.1).eps(eps));
+    let mut state = optimiser(1e-3).init::<f32, _>(&model).unwrap();
+    let mut refused = || {
+        let step = optimiser(1e-50).step(model.clone(), vec![0.0; 2], &mut state);
+        step.unwrap_err().to_string()
+    };
+    let first = refused();
+    insta::assert_snapshot!(first, @"f32 cannot hold the `eps` of Adafactor, 1e-50: use another type, such as bf16 or f32, or a larger `eps`, at `[0]`");
+    assert_eq!(refused(), first);
+    let chained = chain!(optimiser(1e-50));
+    let mut state = chain!(optimiser(1e-3)).init::<f32, _>(&model).unwrap();
+    chained.step(model.clone(), vec![0.0; 2], &mut state).unwrap_err();
+    chain!(optimiser(1e-3)).step(model, vec![0.0; 2], &mut state).unwrap();
 }
 
 #[cfg(feature = "candle")]

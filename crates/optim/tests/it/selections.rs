@@ -5,7 +5,7 @@ use treedef_optim::schedules::linear;
 use treedef_optim::transform::{
     Transform, clip_by_global_norm, partition, scale, scale_by_schedule, set_to_zero, weight_decay,
 };
-use treedef_optim::{Optimiser, Result, adam, adamw, chain, sgd};
+use treedef_optim::{Optimiser, Result, State, adam, adamw, chain, sgd};
 
 use crate::random::{Net, net};
 
@@ -286,4 +286,69 @@ fn updates_and_descent_agree() {
         chain!(weight_decay(0.1), sgd(0.5)),
         partition().group(["scale"], sgd(0.1)).rest(adam(0.1))
     );
+}
+
+/// A state that remembers the leaves of `before`, and a step with another optimiser.
+fn refused_in_every_try(
+    before: impl Optimiser + Transform<f64>,
+    now: impl Optimiser + Transform<f64>,
+) -> Vec<String> {
+    let text = |state: &State<[f64; 3], f64>| serde_json::to_string(state).unwrap();
+    let (mut model, mut state) = ([1.0; 3], before.init::<f64, _>(&[1.0; 3]).unwrap());
+    before.step_in_place(&mut model, &[1.0; 3], &mut state).unwrap();
+    let (held, saved) = (model, text(&state));
+    let mut errors = Vec::new();
+    for _ in 0..3 {
+        let error = now.step_in_place(&mut model, &[1.0; 3], &mut state).unwrap_err();
+        errors.push(error.to_string());
+        assert_eq!((model, text(&state)), (held, saved.clone()), "{error}");
+    }
+    // The first optimiser goes on.
+    before.step_in_place(&mut model, &[1.0; 3], &mut state).unwrap();
+    errors.dedup();
+    errors
+}
+
+#[test]
+fn a_state_of_other_groups_is_refused_in_every_try() {
+    let groups =
+        |first: &[&'static str]| partition().group(first.iter().copied(), sgd(0.1)).rest(adam(0.1));
+    let still = |first: &'static str| partition().group([first], set_to_zero()).rest(adam(0.1));
+    let masked =
+        |first: &str, second: &str| chain!(weight_decay(0.1).only(first), adam(0.1).only(second));
+    let inside = |first: &'static str| chain!(weight_decay(0.1).freeze(first), groups(&[first]));
+    let found = [
+        refused_in_every_try(groups(&[".0"]), groups(&[".0", ".1"])),
+        refused_in_every_try(groups(&[".0", ".1"]), groups(&[".0"])),
+        refused_in_every_try(still(".0"), still(".1")),
+        refused_in_every_try(masked(".0", ".0"), masked(".1", ".1")),
+        refused_in_every_try(inside(".0"), inside(".1")),
+    ];
+    assert_snapshot!(found.map(|errors| errors.join("\n")).join("\n"), @r"
+    `.1` is trained by the rest in the state, but not in the optimiser (see `State::migrate`)
+    `.1` is trained by the rest in the optimiser, but not in the state (see `State::migrate`)
+    `.0` is trained by the rest in the optimiser, but not in the state (see `State::migrate`)
+    `.0` is trained inside of `only` in the state, but not in the optimiser (see `State::migrate`)
+    `.0` is trained by the rest in the optimiser, but not in the state (see `State::migrate`)
+    ");
+}
+
+#[test]
+fn a_selection_without_memory_follows_its_masks() {
+    // A group of the rest alone, in another scope.
+    let rest = |mask: &str| partition().rest(sgd(0.1)).only(mask.to_owned());
+    let mut state = rest(".0").init::<f64, _>(&(1.0, 1.0)).unwrap();
+    let model = rest(".0").step((1.0, 1.0), (1.0, 1.0), &mut state).unwrap();
+    let model = rest(".1").step(model, (1.0, 1.0), &mut state).unwrap();
+    assert_eq!(model, (0.9, 0.9));
+    // What a state says that was saved after the step.
+    let holds =
+        |state: &State<(f64, f64), f64>| serde_json::to_value(state).unwrap()["holds"].to_string();
+    let (one, other) = (sgd(0.1).only(".0"), sgd(0.1).only(".1"));
+    let mut state = one.init::<f64, _>(&model).unwrap();
+    let before = holds(&state);
+    let model = other.step(model, (1.0, 1.0), &mut state).unwrap();
+    let after = holds(&state);
+    one.step(model, (1.0, 1.0), &mut state).unwrap();
+    assert!(before != after && holds(&state) == before, "{before} {after}");
 }
