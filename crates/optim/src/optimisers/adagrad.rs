@@ -1,7 +1,7 @@
 //! AdaGrad.
 
 use super::mode::{Mode, descends};
-use crate::argument::expect_at_least_zero;
+use crate::argument::{expect_at_least_zero, expect_size};
 use crate::error::Result;
 use crate::leaf::Trainable;
 use crate::number::{Number, Rule};
@@ -46,7 +46,7 @@ impl AdaGrad {
     /// The rule of a step, if its numbers make sense.
     fn rule(&self, count: u64) -> Result<AdaGradStep> {
         expect_at_least_zero("an initial accumulator", self.initial)?;
-        expect_at_least_zero("an eps", self.eps)?;
+        expect_size("an eps", self.eps)?;
         Ok(AdaGradStep { rate: self.rate.rate(count)?, eps: self.eps })
     }
 

@@ -16,6 +16,15 @@ pub struct Accumulate<O> {
 pub(crate) const NAME: &str = "accumulate";
 
 impl<O> Accumulate<O> {
+    fn expect_sensible(&self) -> Result<()> {
+        if self.every == 0 {
+            return Err(Error::Argument(
+                "expected 1 or more gradients for a step, found 0".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
     /// Adds the gradients to the mean. Returns whether the inner transform takes its step now: then the
     /// updates are the mean, and a new mean begins.
     fn is_due<L: Trainable>(
@@ -37,16 +46,13 @@ impl<O> Accumulate<O> {
 
 impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
     fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        if self.every == 0 {
-            return Err(Error::Argument(
-                "expected 1 or more gradients for a step, found 0".to_owned(),
-            ));
-        }
+        self.expect_sensible()?;
         let inner = self.inner.slots(scope, parameters)?;
         Ok(Slots::new(NAME).with_filled("mean", 0.0, scope, parameters)?.with_parts([inner]))
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.expect_sensible()?;
         let inside = slots.inside::<1, 1>(NAME, ["mean"])?;
         let ([mean], [inner]) = (inside.leaves, inside.parts);
         self.inner.check(step, inner)?;
@@ -58,6 +64,7 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.expect_sensible()?;
         let inside = slots.inside::<1, 1>(NAME, ["mean"])?;
         let ([mean], [inner]) = (inside.leaves, inside.parts);
         self.inner.check(step, inner)?;
@@ -69,6 +76,7 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Accumulate<O> {
     }
 
     fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.expect_sensible()?;
         let [inner] = slots.inside::<1, 1>(NAME, ["mean"])?.parts;
         self.inner.check(step, inner)
     }

@@ -178,7 +178,8 @@ fn arguments_that_make_no_sense() {
         (Box::new(radam(0.1).threshold(3.5)), "a threshold of 4 or more, found 3.5"),
         (Box::new(radam(0.1).threshold(nan)), "a threshold of 4 or more, found NaN"),
         (Box::new(adagrad(nan)), "a learning rate of 0 or more, found NaN"),
-        (Box::new(adagrad(0.1).eps(nan)), "an eps of 0 or more, found NaN"),
+        (Box::new(adagrad(0.1).eps(nan)), "an eps above 0, found NaN"),
+        (Box::new(adagrad(0.1).eps(0.0)), "an eps above 0, found 0"),
         (
             Box::new(adagrad(0.1).initial_accumulator(nan)),
             "an initial accumulator of 0 or more, found NaN",
@@ -247,6 +248,7 @@ fn right_and_wrong() -> Vec<[Any; 2]> {
         [Box::new(adam(0.1).lookahead(2, 0.5)), Box::new(adam(0.1).lookahead(0, 0.5))],
         [Box::new(sgd(late).lookahead(2, 0.5)), Box::new(sgd(late).lookahead(2, 0.5))],
         [Box::new(adam(0.1).accumulate(2)), Box::new(adam(0.1).b1(1.0).accumulate(2))],
+        [Box::new(adam(0.1).accumulate(2)), Box::new(adam(0.1).accumulate(0))],
         [Box::new(sgd(late).apply_if_finite(1)), Box::new(sgd(late).apply_if_finite(1))],
         [Box::new(adam(0.1)), Box::new(sgd(0.1).momentum(0.5))],
     ]
