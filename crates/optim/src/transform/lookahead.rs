@@ -46,6 +46,10 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
         let inside = slots.inside::<1, 1>(LOOKAHEAD, ["slow"])?;
         let ([slow], [inner]) = (inside.leaves, inside.parts);
         self.inner.update(step, inner)?;
+        if *inside.count % self.period == 0 {
+            // They begin where the last step ended, after its rounding and what follows in a chain, such as a projection.
+            step.scope.run(&TakeOther, slow, [], [&*step.parameters])?;
+        }
         *inside.count += 1;
         if *inside.count % self.period != 0 {
             return Ok(());
@@ -61,14 +65,9 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Lookahead<O> {
 
     fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
         let inside = slots.inside::<1, 1>(LOOKAHEAD, ["slow"])?;
-        let ([slow], [inner]) = (inside.leaves, inside.parts);
+        let [inner] = inside.parts;
         self.inner.settle(step, inner)?;
-        if *inside.count % self.period != 0 {
-            return Ok(());
-        }
-        // Both are the same now, but for a rounding, or for a transform around this one.
-        step.scope.run(&TakeOther, slow, [], [&*step.parameters])?;
-        if self.reset {
+        if self.reset && *inside.count % self.period == 0 {
             *inner = self.inner.slots(step.scope, step.parameters)?;
         }
         Ok(())
