@@ -225,7 +225,9 @@ fn mean_of(numbers: &[f64]) -> f64 {
     let mean = pairwise::sum(0..numbers.len(), &|at| numbers[at]) / count;
     if mean.is_finite() {
         // The rounding of the sum is in the mean of the differences, so that equal numbers have themselves as their mean.
-        return mean + pairwise::sum(0..numbers.len(), &|at| numbers[at] - mean) / count;
+        let rounding = pairwise::sum(0..numbers.len(), &|at| numbers[at] - mean) / count;
+        // A difference may be too large.
+        return if rounding.is_finite() { mean + rounding } else { mean };
     }
     // The sum may be too large, or a number is not finite.
     pairwise::sum(0..numbers.len(), &|at| numbers[at] / count)

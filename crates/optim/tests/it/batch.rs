@@ -116,3 +116,11 @@ fn a_table_of_unequal_columns_is_not_begun() {
     assert!(batch::write_csv(&stack.unwrap(), &mut table).is_err());
     assert!(table.is_empty());
 }
+
+#[test]
+fn a_mean_whose_differences_are_too_large_is_finite() {
+    for numbers in [[1.7e308, -1.7e308, -1.7e308], [-f64::MAX, f64::MAX, f64::MAX]] {
+        let mean = batch::mean(&batch::stack(&numbers).unwrap()).unwrap().leaves()[0];
+        assert!((mean / (numbers[2] / 3.0) - 1.0).abs() < 1e-15, "{mean}");
+    }
+}
