@@ -19,7 +19,8 @@ impl<T: Serialize, L: Trainable> State<T, L> {
     /// afresh. Such a moment is zero, but the count goes on, so [`adam`](crate::adam) corrects its bias like
     /// the bias of an old moment: the first steps of a new parameter are longer. If leaves with different
     /// counts are combined, the most frequent count wins, and only its moments are kept. Accumulated
-    /// gradients are kept for all leaves or for none.
+    /// gradients are kept for all leaves or for none. The means of [`adafactor`](crate::adafactor) are kept as they are, of rows and
+    /// columns or of each number: another `min_dim_size_to_factor` needs a new state.
     ///
     /// The paths of the report are paths of the state as a tree, for example `.leaves["mu"].layers[2]`:
     /// - [`filled`](Migration::filled): moments that start afresh, because their leaf is new, or was not
@@ -223,8 +224,16 @@ impl<'s, L: Trainable> Moving<'s, L> {
     fn source(&self, transform: &str, leaf: usize) -> Option<usize> {
         let origin = (*self.origins.get(leaf)?)?;
         let after = if AT_ANY_LEVEL.contains(&transform) { 0 } else { *self.after.get(leaf)? };
+        let parameter = self.parameters.get(leaf)?;
+        // A mean of gradients of another shape does not count.
+        let is_like = |moment: &Moment<'_, L>| {
+            transform != ACCUMULATE
+                || moment.leaves.get(origin).is_some_and(|from| from.is_like(parameter))
+        };
         let fits = |old: &Memory<'_, L>| {
-            old.transform == transform && old.is_free.get(origin).copied().unwrap_or(true)
+            old.transform == transform
+                && old.is_free.get(origin).copied().unwrap_or(true)
+                && old.moments.iter().all(is_like)
         };
         (after..self.old.len()).find(|at| self.old.get(*at).is_some_and(fits))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use treedef::{Key, Leaf, Migration, Path, Tree};
+use treedef::{Key, Leaf, Migration, Object, Path, Tree};
 use treedef_optim::transform::{Transform, clip, ema, partition};
 use treedef_optim::{Optimiser, State, adam, chain, schedules, sgd};
 
@@ -111,4 +111,19 @@ fn what_is_not_reported_was_kept() {
         assert!(report.is_empty(), "{report:#}");
         assert_eq!(memory(&same), was);
     }
+}
+
+#[test]
+fn a_mean_of_gradients_of_another_shape_begins_again_for_all() {
+    let model = |b: usize| (Object(vec![1.0; 2]), Object(vec![1.0; b]));
+    let optimiser = sgd(1.0).accumulate(3);
+    let mut state = optimiser.init::<Vec<f64>, _>(&model(2)).unwrap();
+    optimiser.step(model(2), model(2), &mut state).unwrap();
+    let (mut state, report) = state.migrate(&optimiser, &model(3)).unwrap();
+    insta::assert_snapshot!(report, @r#"filled `.leaves["mean"]`; dropped `.count`, `.leaves["mean"]`"#);
+    let mut moved = model(3);
+    for _ in 0..3 {
+        moved = optimiser.step(moved, model(3), &mut state).unwrap();
+    }
+    assert_eq!((&*moved.0, &*moved.1), (&vec![0.0; 2], &vec![0.0; 3]));
 }
