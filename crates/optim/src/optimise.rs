@@ -160,7 +160,7 @@ pub trait Optimiser {
     ///
     /// Returns an error when the gradients or the state do not fit the model, with the path and both
     /// sides, or when a setting makes no sense: the state is unchanged. A transform that refuses numbers, such as
-    /// [`check_finite`](crate::transform::check_finite), does so in its turn, so it belongs to the beginning of a chain. After an
+    /// [`check_finite`](crate::transform::check_finite), does so in its turn, so it belongs to the beginning of the whole optimiser. After an
     /// error of the type, which may refuse its new numbers, the state is changed.
     fn step<L: Trainable, T: Serialize + DeserializeOwned>(
         &self,
@@ -335,7 +335,7 @@ pub trait Optimiser {
     /// first such number; optax would make the parameters NaN. To refuse the first, see
     /// [`check_finite`](crate::transform::check_finite).
     ///
-    /// Put it around the whole chain, as a transform before it has already seen the gradient. Put `freeze` around it, if the gradients
+    /// Put it around the whole chain or partition, as a transform or a group before it has already seen the gradient. Put `freeze` around it, if the gradients
     /// of frozen leaves shall not count. After the error, `step` has taken the model; `step_in_place` leaves it.
     ///
     /// ```

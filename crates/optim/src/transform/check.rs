@@ -11,10 +11,11 @@ use crate::leaf::Trainable;
 
 /// Returns an error with the path if a gradient is infinite or NaN.
 ///
-/// At the beginning of a chain it refuses the gradients before anything has changed: the parameters of
+/// At the beginning of the whole optimiser it refuses the gradients before anything has changed: the parameters of
 /// [`step_in_place`](crate::Optimiser::step_in_place) and the state are unchanged, and the training may go
 /// on with the next batch. Put it before [`accumulate`](crate::Optimiser::accumulate):
-/// `chain!(check_finite(), adam(0.1).accumulate(4))`. Inside, it would only see the mean.
+/// `chain!(check_finite(), adam(0.1).accumulate(4))`. Inside, it would only see the mean,
+/// which an error loses; in a group of a [`partition`](super::partition), the groups before it have already taken their step.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, adam, chain, transform::check_finite};

@@ -5,8 +5,9 @@
 //! transform of your own, which runs on all leaves, in place, in one pass over the numbers:
 //!
 //! ```
-//! use treedef_optim::transform::{Number, Scope, Rule, Slots, Step, Transform};
-//! use treedef_optim::{Trainable, Optimiser, Result, chain};
+//! use treedef::Tree;
+//! use treedef_optim::transform::{Number, Scope, Rule, Slots, Step, Transform, ema};
+//! use treedef_optim::{Trainable, Optimiser, Result, adam, chain};
 //!
 //! /// Descent by the sign of a moving average.
 //! #[derive(Clone, Copy)]
@@ -28,6 +29,11 @@
 //!         step.update(self, slots.leaves("sign_descent", ["average"])?)
 //!     }
 //!
+//!     /// Before any transform of a chain has changed its memory.
+//!     fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+//!         slots.leaves("sign_descent", ["average"]).map(drop)
+//!     }
+//!
 //!     /// It has a learning rate, so what it is kept from does not move.
 //!     fn is_descent(&self) -> bool { true }
 //! }
@@ -39,6 +45,12 @@
 //! let optimiser = optimiser.only(".0");
 //! let mut state = optimiser.init::<f64, _>(&[1.0, 2.0])?;
 //! assert_eq!(optimiser.step([1.0, 2.0], [0.1, -7.0], &mut state)?, [0.5, 2.0]);
+//!
+//! // A state of another optimiser is refused, and unchanged.
+//! let mut other = chain!(ema(0.9), adam(0.1)).init::<f64, _>(&[1.0, 2.0])?;
+//! let (before, optimiser) = (Tree::of(&other)?, chain!(ema(0.9), SignDescent { rate: 0.5, decay: 0.9 }));
+//! assert!(optimiser.step([1.0, 2.0], [0.1, -7.0], &mut other).is_err());
+//! assert_eq!(Tree::of(&other)?, before);
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
 //!

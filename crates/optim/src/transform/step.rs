@@ -38,7 +38,9 @@ pub trait Transform<L: Trainable> {
     }
 
     /// Checks the settings and the slots, and changes nothing. A chain or a partition does so for all its transforms before
-    /// the first one changes its slots, so that a step with an error in a setting leaves the state as it was.
+    /// the first one changes its slots, so that a step with an error in a setting leaves the state as it was. A transform with a
+    /// memory asks here for its [`leaves`](Slots::leaves): otherwise, the state of another optimiser is only detected when transforms
+    /// before it have changed theirs.
     ///
     /// # Errors
     ///
