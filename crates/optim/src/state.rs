@@ -1,9 +1,9 @@
 //! The memory of an optimiser between the steps of a training.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::slice;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -56,8 +56,8 @@ pub struct State<T, L> {
     /// The structure of the parameters. Unknown if the state was read and has no leaves.
     pub(crate) treedef: Option<TreeDef>,
     pub(crate) slots: Slots<L>,
-    /// The running statistics of the structure, which are not parameters. Unknown until the first step.
-    statistics: Option<Vec<Range<usize>>>,
+    /// The leaves of the structure that are no running statistics. Unknown until the first step.
+    parameters_at: Option<Vec<Range<usize>>>,
     /// The leaves for which a state that was read has no moments.
     pub(crate) absent: Vec<Range<usize>>,
     /// The leaves whose moments are rounded like their parameters, so that a state is unchanged by a file.
@@ -78,7 +78,7 @@ impl<T, L: Clone> Clone for State<T, L> {
         State {
             treedef: self.treedef.clone(),
             slots: self.slots.clone(),
-            statistics: self.statistics.clone(),
+            parameters_at: self.parameters_at.clone(),
             absent: self.absent.clone(),
             coarse: self.coarse.clone(),
             parameters: Vec::new(),
@@ -102,8 +102,8 @@ impl<T, L: Trainable> State<T, L> {
         let Some(first) = leaves.first() else {
             return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
         };
-        let (all, some) = (0..leaves.len(), trained(leaves, &running_statistics(treedef)));
-        let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
+        let parameters_at = parameters_of(treedef);
+        let ranges = &*trained(leaves, &parameters_at);
         if ranges.is_empty() {
             return Err(Error::NoFloats { found: first.describe(), path: treedef.leaf_path(0)? });
         }
@@ -116,7 +116,7 @@ impl<T, L: Trainable> State<T, L> {
         State {
             treedef,
             slots,
-            statistics: None,
+            parameters_at: None,
             absent: Vec::new(),
             coarse: None,
             parameters,
@@ -198,16 +198,16 @@ impl<T, L: Trainable> State<T, L> {
             return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
         }
         self.treedef = Some(treedef);
-        self.statistics = None;
+        self.parameters_at = None;
         self.parameters = leaves;
         Ok(())
     }
 
     pub(crate) fn descend(&mut self, optimiser: &(impl Transform<L> + ?Sized)) -> Result<()> {
         let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
-        let statistics = &**self.statistics.get_or_insert_with(|| running_statistics(treedef));
+        let parameters_at = &**self.parameters_at.get_or_insert_with(|| parameters_of(treedef));
         let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
-        let scope = (treedef, statistics);
+        let scope = (treedef, parameters_at);
         let done = descend(optimiser, scope, parameters, updates, &mut self.slots);
         for range in self.coarse.iter().flatten() {
             coarsen(&mut self.slots, range);
@@ -265,7 +265,7 @@ impl<T, L: Trainable> State<T, L> {
                 expect_same(MODEL, treedef, model.treedef())?;
             }
             self.treedef = Some(model.treedef().clone());
-            self.statistics = None;
+            self.parameters_at = None;
         }
         let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
         self.expect_all_present(treedef)?;
@@ -274,35 +274,45 @@ impl<T, L: Trainable> State<T, L> {
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
         expect_slots(treedef, model.leaves(), &self.slots)?;
-        let statistics = &**self.statistics.get_or_insert_with(|| running_statistics(treedef));
+        let parameters_at = &**self.parameters_at.get_or_insert_with(|| parameters_of(treedef));
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
-        descend(optimiser, (treedef, statistics), parameters, updates, &mut self.slots)
+        descend(optimiser, (treedef, parameters_at), parameters, updates, &mut self.slots)
     }
 }
 
 fn descend<L: Trainable>(
     optimiser: &(impl Transform<L> + ?Sized),
-    (treedef, statistics): (&TreeDef, &[Range<usize>]),
+    (treedef, parameters_at): (&TreeDef, &[Range<usize>]),
     parameters: &mut [L],
     updates: &mut [L],
     slots: &mut Slots<L>,
 ) -> Result<()> {
-    let (all, some) = (0..parameters.len(), trained(parameters, statistics));
-    let ranges = some.as_deref().unwrap_or(slice::from_ref(&all));
+    let ranges = &*trained(parameters, parameters_at);
     let scope = Scope { treedef, ranges };
     let mut step = Step { scope, updates, parameters };
     optimiser.descend(&mut step, slots)?;
     optimiser.settle(&mut step, slots)
 }
 
-/// The trained leaves, if there are others: integers and running statistics are not parameters.
-fn trained<L: Trainable>(leaves: &[L], statistics: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
-    if statistics.is_empty() && (L::IS_NUMBER || leaves.iter().all(L::is_float)) {
-        return None;
+/// The leaves that are no running statistics, which no step changes.
+fn parameters_of(treedef: &TreeDef) -> Vec<Range<usize>> {
+    let all = 0..treedef.num_leaves();
+    match &*running_statistics(treedef) {
+        [] => vec![all],
+        statistics => ranges(all.filter(|leaf| !contains(statistics, *leaf))),
+    }
+}
+
+/// The parameters that are trained: integers are not.
+fn trained<'r, L: Trainable>(
+    leaves: &[L],
+    parameters_at: &'r [Range<usize>],
+) -> Cow<'r, [Range<usize>]> {
+    if L::IS_NUMBER || leaves.iter().all(L::is_float) {
+        return parameters_at.into();
     }
     let is_float = |leaf: &usize| leaves.get(*leaf).is_some_and(L::is_float);
-    let leaves = (0..leaves.len()).filter(is_float);
-    Some(ranges(leaves.filter(|leaf| !contains(statistics, *leaf))))
+    ranges(parameters_at.iter().cloned().flatten().filter(is_float)).into()
 }
 
 /// Checks that the slots have the types and shapes of the parameters.

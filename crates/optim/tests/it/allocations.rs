@@ -72,6 +72,24 @@ fn a_step_of_a_struct_allocates_nothing() {
 }
 
 #[test]
+fn a_step_beside_running_statistics_allocates_nothing() {
+    #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+    struct Norm {
+        running_mean: [f64; 2],
+        weight: [f64; 2],
+        running_var: [f64; 2],
+    }
+    let norm = Norm { running_mean: [1.0; 2], weight: [1.0; 2], running_var: [1.0; 2] };
+    let (optimiser, model) = (adam(0.1), [norm; 3]);
+    let mut state = optimiser.init::<f64, _>(&model).unwrap();
+    let mut moved = optimiser.step(model, model, &mut state).unwrap();
+    let used = measure(|| moved = optimiser.step(moved, model, &mut state).unwrap());
+    assert_eq!(used.count_total, 0);
+    let last = moved[2];
+    assert!(last.running_var == [1.0; 2] && last.weight[0] < 1.0, "{last:?}");
+}
+
+#[test]
 fn the_counter_counts() {
     assert!(measure(|| drop(std::hint::black_box(vec![1]))).count_total > 0);
 }
