@@ -23,6 +23,7 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 use treedef::{Flattener, Leaf, TreeDef, flatten, flatten_as, unflatten};
 use workloads::Unit;
+use workloads::generated::{One, list};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
 
@@ -76,6 +77,10 @@ const ROWS: &[(&str, &[&str])] = &[
     ("others", &["flatten"]),
     ("ragged", &["flatten_as", "unflatten"]),
     ("u128", &["flatten", "unflatten_leaves"]),
+    ("maps of options of maps", &["flatten"]),
+    ("options of wrapped options", &["flatten"]),
+    ("maps of options", &["flatten"]),
+    ("boxed options", &["flatten"]),
     ("small", OTHERS),
     ("net", OTHERS),
     ("people", OTHERS),
@@ -265,6 +270,13 @@ fn run(workload: &str, operation: &str) {
             let map = |i| (0..5).map(|key| (format!("{i} {key}"), 0.5)).collect();
             varied(&(0..1_000).map(map).collect::<Vec<BTreeMap<_, _>>>(), operation);
         }
+        // The worst of `ratios -- generated`.
+        "maps of options of maps" => {
+            varied(&list::<BTreeMap<String, Option<BTreeMap<u32, Unit>>>>(), operation);
+        }
+        "options of wrapped options" => varied(&list::<Option<One<Option<i64>>>>(), operation),
+        "maps of options" => varied(&list::<BTreeMap<u32, Option<bool>>>(), operation),
+        "boxed options" => varied(&list::<[Box<Option<u8>>; 3]>(), operation),
         "ragged" => {
             let list = |i: usize| vec![0.5; i * 7 % 11];
             numeric(&(0..2_000).map(list).collect::<Vec<_>>(), operation);
@@ -335,7 +347,8 @@ struct Extended {
 
 /// A row of elements that vary. `serde_json` is there to compare.
 fn varied<T: Serialize>(value: &T, operation: &str) {
-    let leaves = flatten(value).expect("the workload flattens").0.len();
+    let (leaves, treedef) = flatten(value).expect("the workload flattens");
+    let leaves = leaves.len().max(treedef.root().num_children()); // there may be none
     match operation {
         "to_value" => repeat(leaves, || serde_json::to_value(black_box(value))),
         _ => repeat(leaves, || flatten(black_box(value))),

@@ -4,7 +4,7 @@
 //! Inputs are opaque to the optimiser. The competitors of a row alternate, so that other work of the machine
 //! affects all alike. A figure is the median over the rounds; a ratio the median of the ratios within each
 //! round. `cargo bench -p treedef-benches --bench ratios -- mlp` runs the
-//! workloads whose name contains `mlp`. With `--tsv` it prints only lines of workload, operation, ns per leaf and ratio
+//! workloads whose name contains `mlp`, `-- generated` lists of types that were drawn at random. With `--tsv` it prints only lines of workload, operation, ns per leaf and ratio
 //! to bincode, with tabs between, for `peers/peers.py`.
 
 #[path = "workloads/mod.rs"]
@@ -120,6 +120,10 @@ fn main() {
     if wanted("shapes") {
         workloads::shapes(&mut Contests);
     }
+    // Alone, as it takes long.
+    if filter == "generated" {
+        workloads::generated::generated(&mut Contests);
+    }
     if wanted("scale") {
         for magnitude in 3..=7 {
             scale(&format!("scale 10^{magnitude}"), &workloads::particles(10usize.pow(magnitude)));
@@ -214,6 +218,12 @@ fn contest(
             println!("{workload}\t{name}\t{}\t{}", figure(median(measured)), figure(to_bincode));
             continue;
         }
+        let workload = if workload.chars().count() < 32 {
+            workload
+        } else {
+            println!("{workload}");
+            ""
+        };
         println!(
             "{workload:<32}{name:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>10}{:>13}",
             figure(median(measured)),

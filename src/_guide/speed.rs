@@ -98,6 +98,12 @@
 //! `cargo bench -p treedef-benches --bench ratios -- shapes` on two busy shared cores (Intel Xeon, a virtual machine): each figure
 //! is the least of four runs, and × is the quotient of two. It is bold where `serde_json` is faster.
 //!
+//! Lists of 40 types that were drawn at random (`-- generated`, 2026-11-29, one run): `flatten` takes less time than
+//! `to_value` for 25, and `unflatten` less than `from_value` for 33. The longest for `flatten` are
+//! `BTreeMap<String, Option<BTreeMap<u32, Unit>>>` (5.3 ×), `Option<One<Option<i64>>>` (4.0 ×),
+//! `BTreeMap<u32, Option<bool>>` (3.7 ×) and `[Box<Option<u8>>; 3]` (2.6 ×): elements of very many structures, and options
+//! inside of newtypes and boxes.
+//!
 //! | list of | `flatten` | `to_value` | × | `unflatten` | `from_value` | × |
 //! |---|---|---|---|---|---|---|
 //! | `Option<f64>`, each third `None` | 17 | 8.6 | **2.03** | 20 | 11 | **1.85** |
