@@ -48,7 +48,8 @@
 //!
 //! // A state of another optimiser is refused, and unchanged.
 //! let mut other = chain!(ema(0.9), adam(0.1)).init::<f64, _>(&[1.0, 2.0])?;
-//! let (before, optimiser) = (Tree::of(&other)?, chain!(ema(0.9), SignDescent { rate: 0.5, decay: 0.9 }));
+//! let optimiser = chain!(ema(0.9), SignDescent { rate: 0.5, decay: 0.9 });
+//! let before = Tree::of(&other)?;
 //! assert!(optimiser.step([1.0, 2.0], [0.1, -7.0], &mut other).is_err());
 //! assert_eq!(Tree::of(&other)?, before);
 //! # Ok::<(), treedef_optim::Error>(())
