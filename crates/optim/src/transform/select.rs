@@ -45,6 +45,17 @@ fn with_selected<L: Trainable>(
     }
 }
 
+impl<O> Only<O> {
+    fn with_selected<L: Trainable>(
+        &self,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+        go: impl FnOnce(&mut Step<'_, L>, &Selection, &mut Slots<L>) -> Result<()>,
+    ) -> Result<()> {
+        with_selected((ONLY, &self.masks), Selection::of, step, slots, go)
+    }
+}
+
 impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
     fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let selection = Selection::of(scope, &self.masks, parameters)?;
@@ -57,8 +68,7 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (ONLY, &*self.masks);
-        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.update(&mut step.among(&selection.inside), inner)?;
             if self.inner.is_descent() {
                 step.among(&selection.outside).update(&Zero, [])?;
@@ -68,8 +78,7 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (ONLY, &*self.masks);
-        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.descend(&mut step.among(&selection.inside), inner)?;
             if !self.inner.is_descent() {
                 step.among(&selection.outside).apply()?;
@@ -79,15 +88,13 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
     }
 
     fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (ONLY, &*self.masks);
-        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.check(&mut step.among(&selection.inside), inner)
         })
     }
 
     fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (ONLY, &*self.masks);
-        with_selected(masks, Selection::of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.settle(&mut step.among(&selection.inside), inner)
         })?;
         slots.hold();
@@ -99,6 +106,17 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Only<O> {
     }
 }
 
+impl<O> Frozen<O> {
+    fn with_selected<L: Trainable>(
+        &self,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+        go: impl FnOnce(&mut Step<'_, L>, &Selection, &mut Slots<L>) -> Result<()>,
+    ) -> Result<()> {
+        with_selected((FROZEN, &self.masks), Selection::out_of, step, slots, go)
+    }
+}
+
 impl<L: Trainable, O: Transform<L>> Transform<L> for Frozen<O> {
     fn slots(&self, scope: Scope<'_>, parameters: &[L]) -> Result<Slots<L>> {
         let selection = Selection::out_of(scope, &self.masks, parameters)?;
@@ -107,30 +125,26 @@ impl<L: Trainable, O: Transform<L>> Transform<L> for Frozen<O> {
     }
 
     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (FROZEN, &*self.masks);
-        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.update(&mut step.among(&selection.inside), inner)?;
             step.among(&selection.outside).update(&Zero, [])
         })
     }
 
     fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (FROZEN, &*self.masks);
-        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.descend(&mut step.among(&selection.inside), inner)
         })
     }
 
     fn check(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (FROZEN, &*self.masks);
-        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.check(&mut step.among(&selection.inside), inner)
         })
     }
 
     fn settle(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let masks = (FROZEN, &*self.masks);
-        with_selected(masks, Selection::out_of, step, slots, |step, selection, inner| {
+        self.with_selected(step, slots, |step, selection, inner| {
             self.inner.settle(&mut step.among(&selection.inside), inner)
         })?;
         slots.hold();
