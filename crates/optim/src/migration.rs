@@ -11,8 +11,8 @@ use crate::state::{State, origins};
 use crate::transform::{ACCUMULATE, APPLY_IF_FINITE, Slots, Transform};
 
 impl<T: Serialize, L: Trainable> State<T, L> {
-    /// The state for a changed model, or for another optimiser, with a report like that of
-    /// [`Tree::migrate`](treedef::Tree::migrate).
+    /// The state for a changed model, or for another optimiser, with the report that
+    /// [`Tree::migrate`](treedef::Tree::migrate) gives, too.
     ///
     /// The moments of a leaf are found by the path of the leaf and the name of the transform, in any
     /// pattern, group or chain; transforms of a chain keep their order. Moments that are not found start
@@ -181,7 +181,7 @@ impl<L> Memory<'_, L> {
     }
 }
 
-/// The highest nodes with leaves of a transform, none of which is settled.
+/// The highest nodes with leaves of a transform and without a settled one.
 fn highest(
     node: NodeRef<'_>,
     path: Path,

@@ -437,7 +437,7 @@ fn keys_that_are_not_read_are_told() {
     }
 }
 
-/// What is after the treespec would be lost.
+/// More elements than the treespec would be lost.
 #[test]
 fn a_treespec_is_all_of_its_text() {
     let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;

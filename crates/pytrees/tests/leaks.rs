@@ -33,7 +33,7 @@ fn treedef(round: usize) -> TreeDef {
 /// Held by the test that runs, as all threads of a process share an allocator.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// 200 tables, each of which has all bytes after it as its vector of children.
+/// 200 tables: all bytes after a table are its vector of children.
 #[test]
 fn a_flatbuffer_takes_few_times_its_memory() {
     let _turn = TURN.lock().unwrap();

@@ -343,8 +343,8 @@ impl Export {
     /// # Errors
     ///
     /// - When leaves have no dtype; the error has all their paths.
-    /// - When two paths have the same name, or a name is `__metadata__`, or that of a value in the metadata is
-    ///   reserved for the structure.
+    /// - When two paths have the same name, a tensor has the name `__metadata__`, or a value in the metadata has a
+    ///   name that is reserved for the structure.
     /// - When the text of a value in the metadata is the name of a tensor, of which it would be a tie.
     /// - When the elements of a stacked sequence differ, or a pattern matches nodes below
     ///   elements, but stacks none, or matches nothing at all.

@@ -109,7 +109,7 @@ fn a_patch_of_a_long_number_is_applied_to_each_spelling() {
     }
 }
 
-/// Its kind is that of a float, and no name of a crate is shown.
+/// The kind is `f64`, and no name of a crate is shown.
 #[test]
 fn the_kind_of_a_long_number_is_a_float_in_each_command() {
     let folder = Folder::new("numbers_kind");

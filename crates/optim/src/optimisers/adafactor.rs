@@ -144,7 +144,7 @@ impl AdaFactor {
         !L::IS_NUMBER && parameters.iter().any(|leaf| self.axes(leaf).is_some())
     }
 
-    /// Checks that the means in the state are those of this `min_dim_size_to_factor`: the others are zero.
+    /// Checks that the state has the means that `min_dim_size_to_factor` asks for: other means are zero.
     fn expect_means<L: Trainable>(&self, step: &Step<'_, L>, each: &[L], rows: &[L]) -> Result<()> {
         for leaf in step.scope.ranges().iter().cloned().flatten() {
             let range = leaf..leaf + 1;

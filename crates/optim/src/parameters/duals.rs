@@ -7,6 +7,7 @@ use std::ops::Range;
 use num_dual::{Dual2_64, Dual3_64, Dual64, DualNum, HyperDual64, HyperHyperDual64};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use treedef::__private::OrBug;
 use treedef::{TreeDef, flatten_as, unflatten, unflatten_objects};
 
 use super::differentiable::Differentiable;
@@ -244,7 +245,7 @@ impl Plan {
         D: Dual + DualNum<Primitive = f64>,
     {
         let Rows { values, rows } = self.derivatives(|model| iter::once(function(model)), x)?;
-        let (value, gradient) = values.into_iter().zip(rows).next().unwrap_or_default(); // there is one
+        let (value, gradient) = values.into_iter().zip(rows).next().or_bug(); // one function was given
         Ok((finite_value(value)?, gradient))
     }
 

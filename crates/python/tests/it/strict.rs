@@ -285,7 +285,7 @@ fn masked_numbers() {
 #[test]
 fn tensors_that_require_a_gradient() {
     python(|names| {
-        // What is asked of a tensor, where PyTorch is not installed.
+        // A stand-in for a tensor, where PyTorch is not installed.
         run(
             names,
             "
