@@ -144,6 +144,8 @@ impl<'a> TreeParts<'a> {
             let part = EncodedBytes { name: VALUES, bytes, structure: None };
             let Decoded { values, .. } = decode(&part, &mut orders, limits)?;
             orders.finish()?;
+            expect_values(limits, values.iter(), bytes.len())
+                .map_err(|error| error.in_part(VALUES))?;
             if wide(values.len()) != self.rows.opaque() {
                 return Err(invalid(VALUES, "there are too many or too few"));
             }

@@ -3,7 +3,7 @@
 
 use treedef::{Limits, Tree, TreeDef};
 
-use crate::crafted::{Tables, Values};
+use crate::crafted::{Tables, Values, opaque_leaf};
 use crate::layout::{HEADER, NONE, kind, lengths, load, long, parts, put, repair};
 use crate::smoke::{all_of_treedef, within_bounds};
 use crate::specimens::files;
@@ -267,6 +267,24 @@ fn one_long_name_for_several_fields() {
     let bytes = labelled(900, 1_000);
     let treedef = within_bounds("reading", bytes.len(), || TreeDef::from_bytes(&bytes).unwrap());
     assert_eq!(treedef.root().fields().len(), 900);
+}
+
+/// To rebuild and to write a value among the leaves visits each of its elements.
+#[test]
+#[cfg(target_pointer_width = "64")] // the count has more than 32 bits
+fn long_values_among_the_leaves() {
+    let units = |kind, count| {
+        let nodes = vec![(kind::SEQ, NONE, 2, 1), (kind, NONE, 1, count)];
+        opaque_leaf(&Tables { nodes, ..Tables::default() })
+    };
+    let tree = Tree::from_bytes(&units(kind::UNIT, 1000)).unwrap();
+    assert_eq!(tree.into_typed::<Vec<()>>().unwrap().len(), 1000);
+    for kind in [kind::UNIT, kind::NONE] {
+        let error = Tree::from_bytes(&units(kind, 1 << 60)).unwrap_err();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(error, @"1152921504606846977 nodes to visit, the limit is 16777344 in the values among the leaves (see `Limits::max_work`)");
+        }
+    }
 }
 
 #[test]
