@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args as Group, Parser, Subcommand, ValueEnum, value_parser};
+use treedef::TreeDef;
 
+use crate::failure::{Failure, Result};
 use crate::format::Format;
 
 /// Shows, counts, compares and checks the structures of documents.
@@ -397,7 +399,24 @@ impl Limits {
             ..default
         }
     }
+
+    /// Checks that a command may visit each node of a structure. Files and patches have equal
+    /// neighbours once, so a short one may have any number of them. The leaves in memory were read one by one,
+    /// so a file with many may have more nodes.
+    pub(crate) fn expect_visits(self, treedef: &TreeDef, leaves: usize) -> Result<()> {
+        let nodes = treedef.num_nodes();
+        let most = self.max_nodes.saturating_add(leaves.saturating_mul(NODES_PER_LEAF));
+        if nodes <= most {
+            return Ok(());
+        }
+        let message =
+            format!("{nodes} nodes to visit, the limit is {most} (`--max-nodes` allows more)");
+        Err(Failure::new(message))
+    }
 }
+
+/// The nodes that each leaf in memory allows, as in the library.
+const NODES_PER_LEAF: usize = 64;
 
 /// The files of a checkpoint.
 #[derive(Clone, Copy, Debug, Group)]

@@ -47,7 +47,7 @@ pub(super) fn apply(
         })?,
         format if format.is_of_tensors() => input.with_tensors(|source, limits| {
             expect_room(source.num_bytes(), limits)?;
-            let first = match PatchTree::structured(source)? {
+            let first = match PatchTree::structured(source, limits)? {
                 Some(old) => old,
                 None => PatchTree::by_name(source, false, limits)?,
             };
@@ -73,6 +73,10 @@ fn to_document(
         diff = with_keys_for(&tree, diff, format.has_text_keys())?;
         new = after(&tree, &diff);
     }
+    let new = new.and_then(|new| {
+        reading.limits.expect_visits(new.treedef(), new.leaves().len())?;
+        Ok(new)
+    });
     let new = new.map_err(|failure| failure.in_file(&name))?;
     rest.tags.drop_changed(&diff.changes);
     write_as((&new, &rest), (&name, format), to, reading.limits, report)
@@ -134,6 +138,7 @@ fn to_tensors(
     limits: Limits,
 ) -> Result<ConvertedDocument> {
     let (old, new, is_plain) = tensors_after(source, first, diff, limits)?;
+    limits.expect_visits(new.treedef(), new.leaves().len())?;
     if !to.is_of_tensors() {
         let (_, beside) = tree_and_beside(source, limits)?;
         let tree = with_values(new, false, limits)?;

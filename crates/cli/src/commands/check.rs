@@ -10,7 +10,7 @@ use treedef::Leaf;
 use treedef::{LeafKind, NodeKind, NodeRef, Tree};
 use treedef_tensors::__display_shape;
 
-use crate::args::{Check, Folds, Json};
+use crate::args::{Check, Folds, Json, Limits};
 use crate::color::{counted, grouped};
 use crate::comparing::notation::{self, ExpectedKind, FoldedChildren, NumberClass};
 use crate::failure::{Failure, Result};
@@ -50,18 +50,19 @@ impl Expected {
         }
         let like = args.like.as_deref().unwrap_or(Path::new("-"));
         let input = input::open_like(like, args.reading)?;
-        let input_format = input.format;
+        let (name, input_format) = (input.name.clone(), input.format);
         if input_format == Format::Treedef {
             let (tree, is_many) = input.with_bytes(|bytes, format, limits| {
                 match std::str::from_utf8(bytes).ok().filter(|_| !is_saved(bytes)) {
-                    Some(text) => Ok((notation::read(text)?, notation::is_of_many(text))),
-                    None => Ok((forms(read_within(bytes, format, limits)?)?, false)),
+                    Some(text) => Ok((notation::read(text, limits)?, notation::is_of_many(text))),
+                    None => Ok((forms(read_within(bytes, format, limits)?, limits)?, false)),
                 }
             })?;
             return Ok(Expected::Structure(Box::new(tree), is_many, input_format));
         }
         let (document, is_many) = input.document_of_many()?;
-        Ok(Expected::Structure(Box::new(forms(document)?), is_many, input_format))
+        let expected = forms(document, args.reading.limits).map_err(|it| it.in_file(&name))?;
+        Ok(Expected::Structure(Box::new(expected), is_many, input_format))
     }
 
     fn is_many(&self) -> bool {
@@ -99,6 +100,7 @@ fn violations_of_schema(
     (args, name, scope): (&Check, &str, &Scope),
     most: usize,
 ) -> Result<Vec<Violation>> {
+    args.reading.limits.expect_visits(tree.treedef(), tree.leaves().len())?;
     let tree = scope.of_one(tree)?;
     let tree = numbers(tree, HalfFormat::Double)?;
     schema.tell_rounding(&tree, name, args.reading.strict)?;
@@ -182,7 +184,8 @@ pub(super) fn check(args: &Check) -> Result<bool> {
 }
 
 /// The leaves of a document.
-fn forms(document: Document) -> Result<Tree<ExpectedKind>> {
+fn forms(document: Document, limits: Limits) -> Result<Tree<ExpectedKind>> {
+    document.expect_visits(limits)?;
     Ok(match document {
         Document::Tree(tree) => kinds(tree)?.map(ExpectedKind::Kind),
         Document::Signature(tree) => tree.map(ExpectedKind::Kind),
@@ -235,7 +238,7 @@ fn violations_of_structure(
     are_texts: bool,
     most: usize,
 ) -> Result<Vec<Violation>> {
-    let sides = [Cow::Borrowed(expected), Cow::Owned(forms(document)?)];
+    let sides = [Cow::Borrowed(expected), Cow::Owned(forms(document, args.reading.limits)?)];
     let [expected, found] = scope.of_both(sides, |tree, at| tree.subtree(at).map(Cow::Owned))?;
     let mut checker = Checker {
         expected: expected.leaves(),

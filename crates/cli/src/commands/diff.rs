@@ -94,7 +94,12 @@ pub(super) fn diff(
     let in_form = |tree| lowered(tree, formats, reading.limits);
     let are_texts = formats.into_iter().any(Format::has_text_keys);
     let respelled = |old: &Tree<Leaf>, new| with_keys_of(old, new, are_texts);
-    let [old, new] = scope.of_documents([read(old)?, read(new)?])?;
+    let names = [old.name.clone(), new.name.clone()];
+    let documents = [read(old)?, read(new)?];
+    for (document, name) in documents.iter().zip(names) {
+        document.expect_visits(reading.limits).map_err(|failure| failure.in_file(&name))?;
+    }
+    let [old, new] = scope.of_documents(documents)?;
     match (old, new) {
         (Document::Tree(mut old), Document::Tree(mut new)) => {
             if folds_numbers {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use treedef::__private::OrBug;
 use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeReader, Value};
 
-use crate::args::OneFile;
+use crate::args::{Limits, OneFile};
 use crate::color::paint;
 use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
@@ -63,6 +63,7 @@ pub(super) fn select(
         found,
         unread: false,
         is_strict: file.reading.strict,
+        limits: file.reading.limits,
     };
     let no_match = if input.format.is_of_tensors() {
         let stored = TensorFile::open(input)?;
@@ -94,6 +95,7 @@ struct Selection<'a, W> {
     /// Whether the reason why a tensor is not read was printed.
     unread: bool,
     is_strict: bool,
+    limits: Limits,
 }
 
 impl<W: Write> Selection<'_, W> {
@@ -101,6 +103,8 @@ impl<W: Write> Selection<'_, W> {
     fn documents(&mut self, mut documents: Documents) -> Result<Option<String>> {
         let mut without = Vec::new();
         while let Some((place, tree)) = documents.next()? {
+            let visited = self.limits.expect_visits(tree.treedef(), tree.leaves().len());
+            visited.map_err(|failure| failure.in_file(self.name))?;
             let tree = self.document(place, &Path::root(), tree);
             let tree = tree.map_err(|failure| failure.in_file(self.name))?;
             if let Some(tree) = tree.filter(|_| !self.found && without.len() < LOOKED_AT) {
@@ -118,8 +122,9 @@ impl<W: Write> Selection<'_, W> {
     /// Prints a part of a tree that the library saved, and reads only that part. Returns whether
     /// there is something, or whether the tree is small enough to be read as a whole.
     fn parts(&mut self, file: &FilePath, input: &Input) -> Result<bool> {
-        let limits = input.limits;
+        let limits = self.limits;
         let mut reader = TreeReader::new(File::open(file)?, limits.of_trees())?;
+        limits.expect_visits(reader.treedef(), reader.treedef().num_leaves())?;
         for pattern in leading_to(self.pattern) {
             let Ok(parts) = reader.subtrees(&pattern) else { continue };
             for part in parts {

@@ -72,6 +72,8 @@ fn viewed(file: &Path, reading: ReadArgs) -> Result<(String, Format, Tree<PageLe
     let Some(tree) = page_leaf::read(input)? else {
         return Err(Failure::at(name, "it has no leaves; `show` can print it"));
     };
+    let visited = reading.limits.expect_visits(tree.treedef(), tree.leaves().len());
+    visited.map_err(|failure| failure.in_file(&name))?;
     let (has_null, is_of_tensors) = (format.has_null(), format.is_of_tensors());
     let is_gguf = format == Format::Gguf;
     Ok((name, format, tree, Traits { has_null, is_of_tensors, is_gguf }))

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use treedef::__private::OrBug;
 use treedef::{Edit, LeafKind, NodeKind, Tree, TreeDef};
 
+use crate::args::Limits;
 use crate::color::{tokens, without_null};
 use crate::failure::{Failure, Result};
 use crate::tensors::trees::TensorLeaf;
@@ -82,7 +83,7 @@ pub(crate) fn is_of_many(text: &str) -> bool {
 
 /// Parses the text of a structure, which may be folded. Lines that begin with `#` are comments, except the
 /// options of a structure, such as `#[none_is_leaf]`.
-pub(crate) fn read(text: &str) -> Result<Tree<ExpectedKind>> {
+pub(crate) fn read(text: &str, limits: Limits) -> Result<Tree<ExpectedKind>> {
     let lines = text.lines().filter(|line| !line.starts_with('#') || line.starts_with("#["));
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
     let mut all = Vec::new();
@@ -92,12 +93,14 @@ pub(crate) fn read(text: &str) -> Result<Tree<ExpectedKind>> {
     while text.contains(&name) {
         name.push('_');
     }
-    let mut reader = NotationParser { tokens: &all, at: 0, name, forms: Vec::new(), depth: 0 };
-    match (reader.whole(), text.parse::<Tree<LeafKind>>()) {
+    let mut reader =
+        NotationParser { tokens: &all, at: 0, name, forms: Vec::new(), depth: 0, limits };
+    match (reader.whole(), Tree::parse_with(&text, limits.of_trees())) {
         (Ok(plain), _) if plain != text => reader.tree(&plain),
-        (_, Ok(tree)) => Ok(tree.map(ExpectedKind::Kind)),
-        (folded, Err(error)) => match text.parse::<TreeDef>() {
+        (_, Ok(tree)) => reader.visited(tree),
+        (folded, Err(error)) => match TreeDef::parse_with(&text, limits.of_trees()) {
             Ok(treedef) => {
+                limits.expect_visits(&treedef, 0)?;
                 let any = vec![ExpectedKind::Any; treedef.num_leaves()];
                 Ok(Tree::new(treedef, any)?)
             }
@@ -119,6 +122,7 @@ struct NotationParser<'t> {
     name: String,
     forms: Vec<ExpectedKind>,
     depth: usize,
+    limits: Limits,
 }
 
 impl NotationParser<'_> {
@@ -158,7 +162,7 @@ impl NotationParser<'_> {
 
     /// The plain text, parsed, with the forms in their places.
     fn tree(&self, plain: &str) -> Result<Tree<ExpectedKind>> {
-        let tree = plain.parse::<Tree<LeafKind>>()?.map(ExpectedKind::Kind);
+        let tree = self.visited(Tree::parse_with(plain, self.limits.of_trees())?)?;
         Ok(tree.edit(|_, node, _| {
             let number =
                 node.name().and_then(|name| name.strip_prefix(self.name.as_str())?.parse().ok());
@@ -166,6 +170,12 @@ impl NotationParser<'_> {
             let form = number.and_then(|number: usize| self.forms.get(number));
             Ok(form.map_or(Edit::Keep, |form| Edit::Replace(Tree::leaf(form.clone()))))
         })?)
+    }
+
+    /// A tree each of whose nodes may be visited.
+    fn visited(&self, tree: Tree<LeafKind>) -> Result<Tree<ExpectedKind>> {
+        self.limits.expect_visits(tree.treedef(), tree.leaves().len())?;
+        Ok(tree.map(ExpectedKind::Kind))
     }
 
     /// Reads everything, and returns its plain text, which is the same if nothing is folded.
@@ -396,7 +406,7 @@ mod tests {
     use super::*;
 
     fn text(structure: &str) -> String {
-        let tree = read(structure).unwrap();
+        let tree = read(structure, Limits::default()).unwrap();
         tree.to_string()
     }
 
@@ -438,9 +448,13 @@ mod tests {
             ("{*: u64", "1: expected `}`, found the end"),
             ("[u64; _]]", "1: expected the end, found `]`"),
         ] {
-            assert_eq!(read(structure).unwrap_err().to_string(), error, "{structure}");
+            assert_eq!(
+                read(structure, Limits::default()).unwrap_err().to_string(),
+                error,
+                "{structure}"
+            );
         }
-        assert!(read(&"[".repeat(100_000)).is_err());
-        assert!(read(&"{*:".repeat(100_000)).is_err());
+        assert!(read(&"[".repeat(100_000), Limits::default()).is_err());
+        assert!(read(&"{*:".repeat(100_000), Limits::default()).is_err());
     }
 }

@@ -132,7 +132,7 @@ impl TensorFile {
             return Ok(None);
         }
         let source = self.checkpoint.source(self.limits);
-        let tree = source.and_then(|source| PatchTree::structured(&source));
+        let tree = source.and_then(|source| PatchTree::structured(&source, self.limits));
         Ok(tree.map_err(|failure| failure.in_file(&self.name))?.map(|it| it.tree))
     }
 
@@ -147,6 +147,8 @@ impl TensorFile {
         let slots = __leaf_names(&treedef).map(|name| named.get(name.as_str()).copied().cloned());
         match slots.collect::<Option<Vec<TensorSlot>>>() {
             Some(slots) if slots.len() == named.len() => {
+                let visited = self.limits.expect_visits(&treedef, slots.len());
+                visited.map_err(|failure| failure.in_file(&self.name))?;
                 let tree = Tree::new(treedef, slots)?;
                 Ok(self.with_tree(tree))
             }

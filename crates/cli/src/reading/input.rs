@@ -327,6 +327,7 @@ impl Input {
                 }
                 _ => values_of(bytes, (&name, format), duplicate_keys, limits)?,
             };
+            document.expect_visits(limits)?;
             match document {
                 Document::Tree(tree) => {
                     let has_comments = has_comments(bytes, format, &tree, limits);

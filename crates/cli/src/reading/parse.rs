@@ -46,6 +46,19 @@ pub enum Document {
     Tensors(Tree<TensorLeaf>),
 }
 
+impl Document {
+    /// Checks that a command may visit [each node](Limits::expect_visits).
+    pub(crate) fn expect_visits(&self, limits: Limits) -> Result<()> {
+        match self {
+            Document::Tree(tree) => limits.expect_visits(tree.treedef(), tree.leaves().len()),
+            Document::Signature(tree) => limits.expect_visits(tree.treedef(), tree.leaves().len()),
+            Document::Structure(treedef) => limits.expect_visits(treedef, 0),
+            // Each was read from a header.
+            Document::Tensors(_) => Ok(()),
+        }
+    }
+}
+
 /// Reads a document, within the default limits of the command. Each tensor is a leaf, with an
 /// [`Array`](treedef::Array) in it.
 ///
@@ -108,7 +121,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
             tree
         }
         Format::Tree => Tree::from_bytes_as(bytes, limits.of_trees())?,
-        Format::Treedef => return structure(bytes),
+        Format::Treedef => return structure(bytes, limits.of_trees()),
         Format::Gguf => gguf::read(bytes, None)?.metadata().clone(),
         Format::Pytorch => pytorch::from_bytes(bytes)?.tree()?,
         Format::Orbax => return Err(Failure::new("pass the folder of the checkpoint")),
@@ -143,16 +156,16 @@ pub(crate) fn is_saved(bytes: &[u8]) -> bool {
 
 /// A structure: a file of the library, or its text. Lines that begin with `#` are comments, except its options, such as
 /// `#[none_is_leaf]`.
-fn structure(bytes: &[u8]) -> Result<Document> {
+fn structure(bytes: &[u8], limits: treedef::Limits) -> Result<Document> {
     if is_saved(bytes) {
-        return Ok(Document::Structure(TreeDef::from_bytes(bytes)?));
+        return Ok(Document::Structure(TreeDef::from_bytes_with(bytes, limits)?));
     }
     let is_read = |line: &&str| !line.starts_with('#') || line.starts_with("#[");
     let lines = text(bytes)?.lines().filter(is_read);
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
-    match text.parse::<Tree<LeafKind>>() {
+    match Tree::parse_with(&text, limits) {
         Ok(signature) => Ok(Document::Signature(signature)),
-        Err(error) => match text.parse::<TreeDef>() {
+        Err(error) => match TreeDef::parse_with(&text, limits) {
             Ok(treedef) => Ok(Document::Structure(treedef)),
             Err(_) => Err(error.into()),
         },

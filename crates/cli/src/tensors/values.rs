@@ -26,8 +26,9 @@ pub(crate) fn tree_and_beside(
     source: &Source<'_>,
     limits: Limits,
 ) -> Result<(Tree<Leaf>, BesideTree)> {
-    if let Some(read) = structured(source)? {
-        return Ok(read);
+    if let Some((tree, beside)) = structured(source)? {
+        limits.expect_visits(tree.treedef(), tree.leaves().len())?;
+        return Ok((tree, beside));
     }
     let read = || source.iter().filter(|it| it.descriptor().unread().is_none());
     let mut unread =
@@ -51,9 +52,10 @@ pub(crate) struct PatchTree {
 
 impl PatchTree {
     /// The tree that was written, if the file has its structure.
-    pub(crate) fn structured(source: &Source<'_>) -> Result<Option<Self>> {
-        let tree = structured(source)?;
-        Ok(tree.map(|(tree, _)| PatchTree { tree, places: None, has_values: false }))
+    pub(crate) fn structured(source: &Source<'_>, limits: Limits) -> Result<Option<Self>> {
+        let Some((tree, _)) = structured(source)? else { return Ok(None) };
+        limits.expect_visits(tree.treedef(), tree.leaves().len())?;
+        Ok(Some(PatchTree { tree, places: None, has_values: false }))
     }
 
     /// The tree of the names. Its leaves have the types of all tensors. If the other file has values, the

@@ -4,6 +4,8 @@ use std::fs;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
+use ::treedef::{Leaf, Tree};
+
 use crate::{Folder, treedef};
 
 /// A file of PyTorch in its old form: `{"epoch": 7, "w": …}` with a storage of four floats, and the offset, the
@@ -121,6 +123,86 @@ fn repeated_elements_are_not_read_for_hours() {
     // Values that a file may contain are read.
     fs::write(&path, pytorch(b"K\0M\x10\x27\x85K\0\x85")).unwrap();
     assert_eq!(run(&["diff", &path, &path]), (Some(0), String::new(), String::new()));
+}
+
+/// A file and a patch have equal neighbours once.
+#[test]
+fn equal_neighbours_are_not_visited_for_ever() {
+    let folder = Folder::new("neighbours");
+    let many = 1_usize << 60;
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let tree = |text: &str, leaves: Vec<Leaf>| {
+        Tree::new(text.parse().unwrap(), leaves).unwrap().to_bytes().unwrap()
+    };
+    let units = file("units.tree", &tree(&format!("[(); {many}]"), vec![]));
+    let nones = file("nones.tree", &tree(&format!("[None; {many}]"), vec![]));
+    let small = file("small.json", b"[1, [2]]");
+    let none = format!("\"path\": \"[0]\", \"new\": \"None\", \"spans\": [{many}]");
+    let patch = format!("{{\"changes\": [{{\"change\": \"added\", \"position\": 0, {none}}}]}}");
+    let patch = file("patch.json", patch.as_bytes());
+    let stored = file("stored.treedef", format!("(*, {{1: [*; {many}]}})").as_bytes());
+    let tensors = |value: u8| {
+        let structure = format!("(*, [None; {many}])");
+        let shape = serde_json::json!({"dtype": "U8", "shape": [], "data_offsets": [0, 1]});
+        let header =
+            serde_json::json!({"__metadata__": {"treedef": structure}, "0": shape}).to_string();
+        [&u64::try_from(header.len()).unwrap().to_le_bytes(), header.as_bytes(), &[value]].concat()
+    };
+    let (zero, one) = (file("0.safetensors", &tensors(0)), file("1.safetensors", &tensors(1)));
+
+    let mut refused = Vec::new();
+    for end in ["tree", "cbor", "toml", "json", "safetensors"] {
+        let out = folder.path(&format!("out.{end}"));
+        refused.push(format!("convert {nones} -o {out}"));
+        refused.push(format!("apply {small} {patch} -o {out}"));
+        if end != "safetensors" {
+            refused.push(format!("convert {zero} -o {out}"));
+        }
+    }
+    for path in [&units, &nones] {
+        refused.push(format!("diff {path} {small}"));
+        refused.push(format!("diff --structure {path} {small}"));
+        refused.push(format!("view {path}"));
+        refused.push(format!("check {path} --like {path}"));
+        refused.push(format!("check {small} --fold-lengths --like {path}"));
+        refused.push(format!("select x {path}"));
+        refused.push(format!("select [*].a {path}"));
+        refused.push(format!("select [*] {path}"));
+        refused.push(format!("select --tree [0] {path}"));
+    }
+    refused.push(format!("view {small} {nones}"));
+    refused.push(format!("check {small} --like {stored}"));
+    refused.push(format!("diff {stored} {stored}"));
+    refused.push(format!("diff {zero} {small}"));
+    refused.push(format!("diff {zero} {one}"));
+    refused.push(format!("diff --at [1] {zero} {one}"));
+    refused.push(format!("view {zero}"));
+    refused.push(format!("select x {zero}"));
+    let begun = Instant::now();
+    for line in &refused {
+        let (code, printed, told) = run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!((code, printed.as_str()), (Some(2), ""), "{line}: {told}");
+        let limit = "nodes to visit, the limit is";
+        assert!(told.contains(limit) && told.contains("(`--max-nodes` allows more)"), "{told}");
+    }
+    for line in ["show", "summary", "fingerprint", "shapes"] {
+        for path in [&units, &zero] {
+            assert_eq!(run(&[line, path]).0, Some(0), "{line} {path}");
+        }
+    }
+    assert!(begun.elapsed() < Duration::from_secs(60));
+
+    // A file with many leaves has as many nodes.
+    let numbers = file("numbers.tree", &tree("[*; 300]", vec![Leaf::from(1.5); 300]));
+    assert_eq!(run(&["diff", "--max-nodes", "100", &numbers, &numbers]).0, Some(0));
+    let [old, new] = [1000, 1001]
+        .map(|count| file(&format!("{count}.treedef"), format!("[{{1: *}}; {count}]").as_bytes()));
+    assert!(run(&["diff", "--max-nodes", "1000", &old, &new]).2.contains("2001 nodes to visit"));
+    assert_eq!(run(&["diff", "--max-nodes", "3000", &old, &new]).1, "+ [1000]: {1: *}\n");
 }
 
 /// A hash of nothing would be useless; `printf 7i64 | sha256sum` is the hash of the value.
