@@ -327,10 +327,12 @@ impl Rows {
         if expected < FEW_EXPECTED {
             return None;
         }
-        let takes = takes & kinds_of_row(leaves);
         let buffers = &mut **self.buffers.get_or_insert_with(RowBuffers::boxed);
-        let end = if takes != 0 && !is_owning { buffers.expect(drivers, at) } else { None };
-        let Some(end) = end else {
+        let end = if is_owning { None } else { buffers.expect(drivers, at) };
+        let Some((end, takes)) = end
+            .map(|end| (end, takes & kinds_of_row(leaves, end.cells() > 0)))
+            .filter(|(_, takes)| *takes != 0)
+        else {
             progress.miss();
             return None;
         };
@@ -351,7 +353,7 @@ impl Rows {
         if let Some(most) = most {
             leaves.reserve(most.min(SPARE)); // a size may be wrong
         }
-        let takes = takes & kinds_of_row(leaves);
+        let takes = takes & kinds_of_row(leaves, true);
         let kind = next_kind(leaves, self.last_kind.take())
             .filter(|kind| is_number(*kind) && takes & bit(*kind) != 0);
         let Some(kind) = kind else {
@@ -486,13 +488,14 @@ fn agree(a: &[Word], b: &[Word], mut leaves: usize) -> bool {
     leaves == 0
 }
 
-/// The kinds of numbers that a row puts into these leaves. None if the last leaf is no number.
-fn kinds_of_row(leaves: &Sink) -> KindSet {
+/// The kinds of numbers that a row puts into these leaves. None if the last leaf is one of the elements, and no number.
+fn kinds_of_row(leaves: &Sink, is_of_elements: bool) -> KindSet {
     let of_number = |kind, kinds| if is_number(kind) { kinds } else { 0 };
     match leaves {
         Sink::Counted(_) => ALL_KINDS,
         Sink::F64(_) => bit(LeafKind::F64) | bit(LeafKind::F32),
         Sink::F32(_) => bit(LeafKind::F32),
+        Sink::Leaves(_) if !is_of_elements => ALL_KINDS,
         Sink::Leaves(leaves) => leaves.last().map_or(0, |leaf| of_number(leaf.kind(), ALL_KINDS)),
         Sink::Other(leaves) => match leaves.kind() {
             LeafKind::Opaque => ALL_KINDS,
