@@ -364,6 +364,21 @@ impl Node {
     /// Adds a complete run of children to the totals.
     #[inline]
     pub(crate) fn count(&mut self, child: &Node) -> Result<()> {
+        let Node { repeat, leaves, maps, work, depth, .. } = *child;
+        // One test instead of seven: all other totals are at most the work.
+        if (repeat | work | self.work) >> (usize::BITS / 2) != 0 {
+            return self.count_many(child);
+        }
+        self.children += repeat; // the numbers have half as many bits as a `usize`
+        self.leaves += leaves * repeat; // as above
+        self.maps += maps * repeat; // as above
+        self.work += work * repeat; // as above
+        self.depth = self.depth.max(depth);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn count_many(&mut self, child: &Node) -> Result<()> {
         let sum = |total: usize, count: usize| total.checked_add(count.checked_mul(child.repeat)?);
         let sums = sum(self.children, 1).zip(sum(self.leaves, child.leaves));
         let ((children, leaves), maps) =
