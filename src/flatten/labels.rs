@@ -31,6 +31,10 @@ pub(super) struct LabelTable {
     hasher: DefaultHashBuilder,
     /// How many keys since the last map began were new, one after the other.
     new_keys: usize,
+    /// Which of its own occurred again, up to the last one that did.
+    occurred_again: Vec<bool>,
+    /// Some of its own may be equal to others, because they were not looked for.
+    may_have_equals: bool,
     /// The structure is made of the words for the last time, and then nothing needs the labels any more.
     pub(super) are_moved: bool,
     pub(super) structures: LabelStructures,
@@ -138,6 +142,8 @@ impl LabelTable {
         self.followed = labels.map(Arc::clone).unwrap_or_default();
         self.own.clear();
         self.index.clear();
+        self.occurred_again.clear();
+        self.may_have_equals = false;
     }
 
     #[inline]
@@ -159,16 +165,24 @@ impl LabelTable {
         self.own.len() <= LabelLimits::OF_THREAD.labels
     }
 
-    /// The value of a key. One that was not looked for has only one use, so it is moved out if it can be: `table`
-    /// takes 1.3 times as long if each is cloned.
+    /// The value of a key. One that occurred once is moved out if it can be: `table` takes 1.3 times as long if each
+    /// is cloned.
     pub(super) fn take_value(&mut self, number: usize) -> Option<Value> {
         match number.checked_sub(self.followed.len()) {
-            Some(own) if self.are_moved && number >= self.index.len() => {
+            Some(own) if self.are_moved && self.occurred_again.get(own) != Some(&true) => {
                 let moved = Value(Content::Scalar(Leaf::Bool(false)));
                 self.own.get_mut(own).map(|value| mem::replace(value, moved))
             }
             _ => self.value(number).cloned(),
         }
+    }
+
+    /// Whether the label of that number is surely equal to none before it. A compound may be equal to another label:
+    /// see [`compound`](Self::compound).
+    pub(super) fn is_new(&self, number: usize) -> bool {
+        number >= self.followed.len()
+            && !self.may_have_equals
+            && self.value(number).is_some_and(|label| label.as_leaf().is_some())
     }
 
     /// Whether a scalar is the label of that number.
@@ -187,7 +201,7 @@ impl LabelTable {
     /// two maps have two numbers.
     pub(super) fn key(&mut self, scalar: Scalar<'_>) -> usize {
         if self.expects_new_keys() {
-            return self.push(value_of(scalar));
+            return self.push_unsought(value_of(scalar));
         }
         let labels = self.len();
         let number = self.scalar(scalar);
@@ -201,6 +215,11 @@ impl LabelTable {
     fn push(&mut self, label: Value) -> usize {
         self.own.push(label);
         self.len() - 1 // it was pushed
+    }
+
+    fn push_unsought(&mut self, label: Value) -> usize {
+        self.may_have_equals = true;
+        self.push(label)
     }
 
     /// A key was searched among `labels` labels, and has this number.
@@ -238,7 +257,7 @@ impl LabelTable {
     /// The number of a compound. Equal values whose maps had other orders are different labels.
     pub(super) fn compound(&mut self, tag: Tag, value: Value) -> usize {
         if tag == word::KEY && self.expects_new_keys() {
-            return self.push(value);
+            return self.push_unsought(value);
         }
         let (labels, hash) = (self.len(), self.hash_of_compound(&value));
         let known = self.find(hash, |label| is_same_label(label, &value));
@@ -279,11 +298,16 @@ impl LabelTable {
         hash: u64,
         new: impl FnOnce() -> Value,
     ) -> usize {
-        known.unwrap_or_else(|| {
+        let Some(number) = known else {
             let number = self.push(new());
             self.add_to_index(hash, number);
-            number
-        })
+            return number;
+        };
+        if let Some(own) = number.checked_sub(self.followed.len()) {
+            self.occurred_again.resize(self.occurred_again.len().max(own + 1), false); // it is in memory
+            self.occurred_again[own] = true; // as above
+        }
+        number
     }
 
     /// The words with the numbers of labels among those alone that they use, by first use; and these
@@ -316,8 +340,9 @@ impl LabelTable {
 
     /// Removes its own labels, and keeps the memory unless it is large.
     pub(super) fn clear(&mut self) {
-        self.are_moved = false;
+        (self.are_moved, self.may_have_equals) = (false, false);
         empty(&mut self.own);
+        empty(&mut self.occurred_again);
         if self.index.capacity() > SPARE {
             self.index = HashTable::new();
         }

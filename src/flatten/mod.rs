@@ -14,6 +14,7 @@
 
 mod word;
 mod labels;
+mod known_keys;
 mod marks;
 mod nodes;
 mod script;

@@ -23,8 +23,9 @@ use crate::model::{
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, empty};
 use crate::treedef::insertion::MapOrders;
 
+use super::known_keys::{KnownKeys, order_like};
 use super::labels::LabelTable;
-use super::word::{self, Forms, MOST_COMPARED, SeqForms, Tag, begins_with};
+use super::word::{self, Forms, SeqForms, Tag, begins_with};
 
 /// A structure, and what brings the leaves of a walk into its order.
 pub(super) struct NewStructure {
@@ -58,16 +59,6 @@ struct Names {
     /// The numbers of the keys.
     keys: Vec<usize>,
     variant: &'static str,
-}
-
-/// The keys of maps in canonical order.
-#[derive(Default)]
-struct KnownKeys {
-    /// For each map, the range of its keys in `keys`, and its node data.
-    maps: Vec<(Range<usize>, usize)>,
-    keys: Vec<usize>,
-    /// All of these are below. A map with another key is none of the known ones.
-    end: usize,
 }
 
 /// An element of a sequence: its node, the counts where it began, and the number of swaps where it ended.
@@ -177,9 +168,7 @@ impl WordReader {
         empty(&mut self.open);
         empty(&mut self.names.fields);
         empty(&mut self.names.keys);
-        empty(&mut self.known_keys.maps);
-        empty(&mut self.known_keys.keys);
-        self.known_keys.end = 0;
+        self.known_keys.clear();
         self.forms.clear();
         (self.swaps, self.so_far) = Default::default();
     }
@@ -462,17 +451,17 @@ impl WordReader {
         let Count { leaf, map, .. } = open.begin;
         let sorts = !self.options.insertion;
         let end = numbers.iter().fold(0, |end, number| end.max(number + 1)); // they are in memory
-        let compared = if end > self.known_keys.end { 0 } else { MOST_COMPARED };
-        for (known, data) in self.known_keys.maps.iter().rev().take(compared) {
-            let known = self.known_keys.keys.get(known.clone()).or_bug();
+        let has_new = end > self.known_keys.end();
+        if !has_new && let Some((known, data)) = self.known_keys.find(numbers, sorts) {
             if known == numbers {
-                return *data;
+                return data;
             }
             if sorts && let Some(inserted) = order_like(known, numbers) {
                 self.builder.move_entries(node, map, &inserted, Some(leaf), &mut self.swaps);
-                return *data;
+                return data;
             }
         }
+        let are_new = has_new && labels.is_new(end - 1); // there is one
         let mut keys: Vec<Value> = Vec::with_capacity(numbers.len());
         keys.extend(numbers.iter().filter_map(|number| labels.take_value(*number)));
         let inserted = if sorts {
@@ -480,35 +469,10 @@ impl WordReader {
         } else {
             None
         };
-        let data = self.builder.node_data.intern_keys(keys);
-        let known = &mut self.known_keys;
-        let start = known.keys.len();
-        known.keys.extend_from_slice(numbers);
-        if let Some(inserted) = inserted {
-            for (at, entry) in inserted.into_iter().enumerate() {
-                known.keys[start + at] = numbers[entry]; // both are in range
-            }
-        }
-        known.maps.push((start..known.keys.len(), data));
-        known.end = known.end.max(end);
+        let data = self.builder.node_data.intern_keys(keys, are_new);
+        self.known_keys.add(numbers, inserted, data);
         data
     }
-}
-
-/// If these are the keys of a known map, and few: the numbers of the entries in canonical order.
-fn order_like(known: &[usize], numbers: &[usize]) -> Option<Vec<usize>> {
-    // Most have other keys, so that no room is made for them.
-    let is_other = known.len() != numbers.len() || !numbers.contains(known.first()?);
-    if is_other || numbers.len() > 64 {
-        return None;
-    }
-    let (mut inserted, mut entries) = (Vec::with_capacity(numbers.len()), 0u64);
-    for key in known {
-        let entry = numbers.iter().position(|number| number == key)?;
-        inserted.push(entry);
-        entries |= 1 << entry; // at most 64
-    }
-    (entries.count_ones() as usize == inserted.len()).then_some(inserted)
 }
 
 /// With the option `none_is_leaf`: whether a `Some` before these words gets a node, because its

@@ -147,6 +147,40 @@ fn equal_keys_keep_their_orders() {
     check(&Flattener::new(), &[&second, &Data::Unit, &first]);
 }
 
+/// A key that is a map may be equal to an earlier one whose entries came in another order, also where many maps with
+/// other keys came before.
+#[test]
+fn equal_keys_are_equal_among_many_others() {
+    let key = |names| map(names, |at| Data::Str(names[at].to_owned()));
+    let entry = |key| Data::Map(vec![(key, Data::U8(1))]);
+    let mut all: Vec<Data> = (0..20).map(|i| entry(Data::U8(i))).collect();
+    all.extend([entry(key(&["b", "a"])), Data::Unit, entry(key(&["a", "b"]))]);
+    let (_, treedef) = flatten(&Data::Seq(all)).unwrap();
+    assert_eq!(treedef, treedef.to_string().parse().unwrap());
+}
+
+/// Many maps with few keys or many, in any order, which have all keys in common with an earlier one, or some, or none.
+#[test]
+fn maps_in_long_lists_are_what_they_are_alone() {
+    for (seed, flattener) in (0..).zip(flatteners()) {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut number = 0;
+        let mut entries = |rng: &mut fastrand::Rng| {
+            number += 1;
+            let len = if rng.u8(..20) == 0 { 50 } else { rng.usize(..4) };
+            let of = [6, 60, 100_000][rng.usize(..3)];
+            let mut keys: Vec<u32> = (0..len).map(|i| rng.u32(..of) + i as u32 * 10).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            rng.shuffle(&mut keys);
+            let entry = |key| (Data::Str(format!("key {key}")), Data::U16(number));
+            Data::Map(keys.into_iter().map(entry).collect())
+        };
+        let maps: Vec<Data> = (0..200).map(|_| entries(&mut rng)).collect();
+        check(&flattener, &maps.iter().collect::<Vec<_>>());
+    }
+}
+
 /// An error has its path, among expected and unexpected labels.
 #[test]
 fn an_error_names_the_label_that_it_was_at() {

@@ -18,6 +18,8 @@ pub(crate) struct NodeDataTable {
     pub(super) costs: Vec<(usize, u32)>,
     /// The indices of `list` by hash, once there are more than [`NodeDataTable::UNINDEXED`].
     index: HashTable<usize>,
+    /// Keys that are not in the index, because no keys were looked for since they were added.
+    later: Vec<usize>,
     hasher: DefaultHashBuilder,
 }
 
@@ -77,13 +79,21 @@ impl NodeDataTable {
         }
     }
 
-    /// Like [`intern`](Self::intern), for the node data of a map.
-    pub(crate) fn intern_keys(&mut self, keys: Vec<Value>) -> usize {
+    /// Like [`intern`](Self::intern), for the node data of a map, which may be known to be new.
+    pub(crate) fn intern_keys(&mut self, keys: Vec<Value>, are_new: bool) -> usize {
+        let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
+        if are_new && !self.index.is_empty() {
+            self.later.push(self.list.len());
+            return self.append(NodeData { name, variant, labels: Labels::Keys(keys.into()) });
+        }
+        for index in self.later.drain(..) {
+            let hash_of = |index: &usize| self.hasher.hash_one(&self.list[*index]);
+            self.index.insert_unique(hash_of(&index), index, hash_of);
+        }
         let labels = LabelsRef::Keys(&keys);
         match self.position(&NodeDataRef { name: NAMELESS, variant: NAMELESS, labels }) {
             Ok(known) => known,
             Err(hash) => {
-                let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
                 self.push(NodeData { name, variant, labels: Labels::Keys(keys.into()) }, hash)
             }
         }
@@ -134,21 +144,16 @@ impl NodeDataTable {
             self.list.clear();
             self.costs.clear();
             self.index.clear();
+            self.later.clear();
         } else {
             *self = NodeDataTable::default()
         }
     }
 
     /// Adds node data, which must be new and has this hash.
-    fn push(&mut self, mut data: NodeData, hash: Option<u64>) -> usize {
-        match &mut data.labels {
-            Labels::Keys(keys) => keys.iter_mut().for_each(Value::unpack),
-            Labels::Static(value) => value.unpack(),
-            Labels::None | Labels::Fields(_) => {}
-        }
-        self.costs.push((data.work(), data.depth()));
-        self.list.push(data);
-        let (list, hasher, last) = (&self.list, &self.hasher, self.list.len() - 1);
+    fn push(&mut self, data: NodeData, hash: Option<u64>) -> usize {
+        let last = self.append(data);
+        let (list, hasher) = (&self.list, &self.hasher);
         let hash_of = |index: &usize| hasher.hash_one(&list[*index]);
         match hash {
             Some(hash) => drop(self.index.insert_unique(hash, last, hash_of)),
@@ -158,6 +163,18 @@ impl NodeDataTable {
             }),
         }
         last
+    }
+
+    /// Adds node data to the list alone.
+    fn append(&mut self, mut data: NodeData) -> usize {
+        match &mut data.labels {
+            Labels::Keys(keys) => keys.iter_mut().for_each(Value::unpack),
+            Labels::Static(value) => value.unpack(),
+            Labels::None | Labels::Fields(_) => {}
+        }
+        self.costs.push((data.work(), data.depth()));
+        self.list.push(data);
+        self.list.len() - 1 // it was pushed
     }
 }
 

@@ -1,0 +1,101 @@
+//! The keys of the maps for which nodes were made, so that those of an equal map need not be sorted, hashed and compared.
+
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::bug::OrBug;
+use crate::treedef::encoding::{SPARE, empty};
+
+/// The keys of maps in canonical order, as the numbers of their labels.
+#[derive(Default)]
+pub(super) struct KnownKeys {
+    /// For each map, the range of its keys in `keys`, and its node data.
+    maps: Vec<(Range<usize>, usize)>,
+    keys: Vec<usize>,
+    /// All of these are below. A map with another key is none of the known ones.
+    end: usize,
+    /// The first of `maps`, by the hashes of their keys. The later ones are added when keys are looked for.
+    index: HashTable<(u64, usize)>,
+    hasher: DefaultHashBuilder,
+}
+
+impl KnownKeys {
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The keys, in canonical order, of a known map that probably has these, and its node data. Without
+    /// `in_any_order` they are in the same order.
+    pub(super) fn find(
+        &mut self,
+        numbers: &[usize],
+        in_any_order: bool,
+    ) -> Option<(&[usize], usize)> {
+        let is_last = self.maps.last().is_some_and(|(keys, _)| self.part(keys) == numbers);
+        let map =
+            if is_last { self.maps.len() - 1 } else { self.find_earlier(numbers, in_any_order)? };
+        let (keys, data) = self.maps.get(map)?;
+        Some((self.part(keys), *data))
+    }
+
+    fn find_earlier(&mut self, numbers: &[usize], in_any_order: bool) -> Option<usize> {
+        for map in self.index.len()..self.maps.len() {
+            let (keys, _) = &self.maps[map]; // in range
+            let hash = self.hash_of(self.part(keys), in_any_order);
+            self.index.insert_unique(hash, (hash, map), |(hash, _)| *hash);
+        }
+        let hash = self.hash_of(numbers, in_any_order);
+        self.index.find(hash, |(other, _)| *other == hash).map(|(_, map)| *map)
+    }
+
+    fn hash_of(&self, numbers: &[usize], in_any_order: bool) -> u64 {
+        numbers.iter().fold(0, |sum: u64, number| {
+            let turned = if in_any_order { sum } else { sum.rotate_left(5) };
+            turned.wrapping_add(self.hasher.hash_one(number))
+        })
+    }
+
+    fn part(&self, keys: &Range<usize>) -> &[usize] {
+        self.keys.get(keys.clone()).or_bug()
+    }
+
+    /// Adds the keys of a map, whose entries have the numbers `inserted` in canonical order unless they came in it.
+    pub(super) fn add(&mut self, numbers: &[usize], inserted: Option<Vec<usize>>, data: usize) {
+        let start = self.keys.len();
+        match inserted {
+            Some(inserted) => self.keys.extend(inserted.into_iter().map(|entry| numbers[entry])), // in range
+            None => self.keys.extend_from_slice(numbers),
+        }
+        self.maps.push((start..self.keys.len(), data));
+        self.end = numbers.iter().fold(self.end, |end, number| end.max(number + 1)); // they are in memory
+    }
+
+    /// Forgets all keys, and keeps the memory unless it is large.
+    pub(super) fn clear(&mut self) {
+        empty(&mut self.maps);
+        empty(&mut self.keys);
+        self.end = 0;
+        if self.index.capacity() > SPARE {
+            self.index = HashTable::new();
+        }
+        self.index.clear();
+    }
+}
+
+/// If these are the keys of a known map, and few: the numbers of the entries in canonical order.
+pub(super) fn order_like(known: &[usize], numbers: &[usize]) -> Option<Vec<usize>> {
+    // Most have other keys, so that no room is made for them.
+    let is_other = known.len() != numbers.len() || !numbers.contains(known.first()?);
+    if is_other || numbers.len() > 64 {
+        return None;
+    }
+    let (mut inserted, mut entries) = (Vec::with_capacity(numbers.len()), 0u64);
+    for key in known {
+        let entry = numbers.iter().position(|number| number == key)?;
+        inserted.push(entry);
+        entries |= 1 << entry; // at most 64
+    }
+    (entries.count_ones() as usize == inserted.len()).then_some(inserted)
+}
