@@ -17,6 +17,7 @@ mod path;
 mod pattern;
 mod message;
 mod positions;
+mod hash_index;
 mod cause;
 mod error;
 mod bug;

@@ -1,11 +1,9 @@
 //! The keys of the maps for which nodes were made, so that those of an equal map need not be sorted, hashed and compared.
 
-use std::hash::BuildHasher;
 use std::ops::Range;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-
 use crate::bug::OrBug;
+use crate::hash_index::HashIndex;
 use crate::treedef::encoding::{SPARE, empty};
 
 /// The keys of maps in canonical order, as the numbers of their labels.
@@ -17,8 +15,7 @@ pub(super) struct KnownKeys {
     /// All of these are below. A map with another key is none of the known ones.
     end: usize,
     /// The first of `maps`, by the hashes of their keys. The later ones are added when keys are looked for.
-    index: HashTable<(u64, usize)>,
-    hasher: DefaultHashBuilder,
+    index: HashIndex,
 }
 
 impl KnownKeys {
@@ -44,16 +41,16 @@ impl KnownKeys {
         for map in self.index.len()..self.maps.len() {
             let (keys, _) = &self.maps[map]; // in range
             let hash = self.hash_of(self.part(keys), in_any_order);
-            self.index.insert_unique(hash, (hash, map), |(hash, _)| *hash);
+            self.index.insert(hash, map);
         }
         let hash = self.hash_of(numbers, in_any_order);
-        self.index.find(hash, |(other, _)| *other == hash).map(|(_, map)| *map)
+        self.index.find(hash, &|_| true)
     }
 
     fn hash_of(&self, numbers: &[usize], in_any_order: bool) -> u64 {
         numbers.iter().fold(0, |sum: u64, number| {
             let turned = if in_any_order { sum } else { sum.rotate_left(5) };
-            turned.wrapping_add(self.hasher.hash_one(number))
+            turned.wrapping_add(self.index.hash(number))
         })
     }
 
@@ -77,10 +74,7 @@ impl KnownKeys {
         empty(&mut self.maps);
         empty(&mut self.keys);
         self.end = 0;
-        if self.index.capacity() > SPARE {
-            self.index = HashTable::new();
-        }
-        self.index.clear();
+        self.index.clear(SPARE);
     }
 }
 

@@ -4,12 +4,10 @@
 //! `Map   KEY 0   LEAVES, after 1   KEY 1   CLOSE, after 1`, so the second is equal to the first, word by word. A walk that follows a
 //! script has the labels of the script under the same numbers, and new ones behind them.
 
-use std::hash::BuildHasher;
 use std::mem;
 use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-
+use crate::hash_index::HashIndex;
 use crate::leaf::Scalar;
 use crate::model::{Content, Labels, Leaf, Limits, NodeKind, TreeDef, Value, Word};
 use crate::treedef::encoding::{SPARE, empty};
@@ -27,8 +25,7 @@ pub(super) struct LabelTable {
     /// The number of the last one that came.
     pub(super) last: usize,
     /// The numbers of the first labels, by the hashes of their values. Later labels are added when one is looked up.
-    index: HashTable<(u64, usize)>,
-    hasher: DefaultHashBuilder,
+    index: HashIndex,
     /// How many keys since the last map began were new, one after the other.
     new_keys: usize,
     /// Which of its own occurred again, up to the last one that did.
@@ -141,7 +138,7 @@ impl LabelTable {
     pub(super) fn follow(&mut self, labels: Option<&Arc<[Value]>>) {
         self.followed = labels.map(Arc::clone).unwrap_or_default();
         self.own.clear();
-        self.index.clear();
+        self.index.clear(SPARE);
         self.occurred_again.clear();
         self.may_have_equals = false;
     }
@@ -230,7 +227,7 @@ impl LabelTable {
 
     /// The number of a scalar.
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> usize {
-        let hash = hash_of(&self.hasher, scalar);
+        let hash = hash_of(&self.index, scalar);
         let known = self.find(hash, |label| is_scalar(label, scalar));
         self.add_if_new(known, hash, || value_of(scalar))
     }
@@ -267,28 +264,21 @@ impl LabelTable {
 
     /// Compounds in one place differ in their leaves rather than in their structure.
     fn hash_of_compound(&self, value: &Value) -> u64 {
-        self.hasher.hash_one(value.leaves())
+        self.index.hash(value.leaves())
     }
 
     fn find(&mut self, hash: u64, is_equal: impl Fn(&Value) -> bool) -> Option<usize> {
         for number in self.index.len()..self.len() {
             let hash = match self.value(number) {
                 Some(value) => match scalar_of(value) {
-                    Some(scalar) => hash_of(&self.hasher, scalar),
+                    Some(scalar) => hash_of(&self.index, scalar),
                     None => self.hash_of_compound(value),
                 },
                 None => 0, // each number belongs to a label
             };
-            self.add_to_index(hash, number);
+            self.index.insert(hash, number);
         }
-        let is_match = |(other, number): &(u64, usize)| {
-            *other == hash && self.value(*number).is_some_and(&is_equal)
-        };
-        self.index.find(hash, is_match).map(|(_, number)| *number)
-    }
-
-    fn add_to_index(&mut self, hash: u64, number: usize) {
-        self.index.insert_unique(hash, (hash, number), |(hash, _)| *hash);
+        self.index.find(hash, &|number| self.value(number).is_some_and(&is_equal))
     }
 
     /// The number of a label that was looked for, and is added if it is not known.
@@ -300,7 +290,7 @@ impl LabelTable {
     ) -> usize {
         let Some(number) = known else {
             let number = self.push(new());
-            self.add_to_index(hash, number);
+            self.index.insert(hash, number);
             return number;
         };
         if let Some(own) = number.checked_sub(self.followed.len()) {
@@ -343,16 +333,13 @@ impl LabelTable {
         (self.are_moved, self.may_have_equals) = (false, false);
         empty(&mut self.own);
         empty(&mut self.occurred_again);
-        if self.index.capacity() > SPARE {
-            self.index = HashTable::new();
-        }
-        self.index.clear();
+        self.index.clear(SPARE);
     }
 }
 
-fn hash_of(hasher: &DefaultHashBuilder, scalar: Scalar<'_>) -> u64 {
+fn hash_of(index: &HashIndex, scalar: Scalar<'_>) -> u64 {
     match scalar {
-        Scalar::Str(text) => hasher.hash_one(text),
-        other => hasher.hash_one(Leaf::from(other)), // it owns no memory, or is one of a few bytes
+        Scalar::Str(text) => index.hash(text),
+        other => index.hash(Leaf::from(other)), // it owns no memory, or is one of a few bytes
     }
 }

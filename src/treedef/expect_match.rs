@@ -1,10 +1,7 @@
 //! Patterns that must match a node, and suggestions for patterns that match none.
 
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
-
 use crate::error::{Cause, Error, Result};
+use crate::hash_index::HashIndex;
 use crate::model::{NodeKind, TreeDef};
 use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
@@ -142,7 +139,7 @@ fn has_match(treedef: &TreeDef, pattern: &Pattern) -> bool {
 /// The different names of fields and entries, by first occurrence, up to a maximum.
 fn names(treedef: &TreeDef) -> Vec<Key> {
     let mut names: Vec<Key> = Vec::new();
-    let (mut seen, hasher) = (HashTable::<(u64, usize)>::new(), DefaultHashBuilder::default());
+    let mut seen = HashIndex::default();
     let mut walk = Walk::new(treedef.root(), Visits::AtRuns);
     while let Some(event) = walk.next() {
         let Event::Enter { node, .. } = event else { continue };
@@ -151,11 +148,9 @@ fn names(treedef: &TreeDef) -> Vec<Key> {
             if names.len() == MOST_NAMES {
                 return names;
             }
-            let hash = hasher.hash_one(&key);
-            let is_known =
-                |(other, at): &(u64, usize)| *other == hash && names.get(*at) == Some(&key);
-            if seen.find(hash, is_known).is_none() {
-                seen.insert_unique(hash, (hash, names.len()), |(hash, _)| *hash);
+            let hash = seen.hash(&key);
+            if seen.find(hash, &|at| names.get(at) == Some(&key)).is_none() {
+                seen.insert(hash, names.len());
                 names.push(key);
             }
         }

@@ -1,9 +1,8 @@
 //! The distinct node data of a structure that is being built.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-
+use crate::hash_index::HashIndex;
 use crate::model::{Labels, Name, Node, NodeData, NodeKind, Value};
 use crate::positions::permute;
 use crate::treedef::node_ref::is_name;
@@ -17,10 +16,9 @@ pub(crate) struct NodeDataTable {
     /// For each of `list`, its part of the work and the depth of a node.
     pub(super) costs: Vec<(usize, u32)>,
     /// The indices of `list` by hash, once there are more than [`NodeDataTable::UNINDEXED`].
-    index: HashTable<usize>,
+    index: HashIndex,
     /// Keys that are not in the index, because no keys were looked for since they were added.
     later: Vec<usize>,
-    hasher: DefaultHashBuilder,
 }
 
 /// A borrowed [`NodeData`]. Its names are `&'static str`, as serde passes them, or [`Name`]s.
@@ -82,13 +80,12 @@ impl NodeDataTable {
     /// Like [`intern`](Self::intern), for the node data of a map, which may be known to be new.
     pub(crate) fn intern_keys(&mut self, keys: Vec<Value>, are_new: bool) -> usize {
         let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
-        if are_new && !self.index.is_empty() {
+        if are_new && self.index.len() > 0 {
             self.later.push(self.list.len());
             return self.append(NodeData { name, variant, labels: Labels::Keys(keys.into()) });
         }
         for index in self.later.drain(..) {
-            let hash_of = |index: &usize| self.hasher.hash_one(&self.list[*index]);
-            self.index.insert_unique(hash_of(&index), index, hash_of);
+            self.index.insert(self.index.hash(&self.list[index]), index);
         }
         let labels = LabelsRef::Keys(&keys);
         match self.position(&NodeDataRef { name: NAMELESS, variant: NAMELESS, labels }) {
@@ -111,12 +108,11 @@ impl NodeDataTable {
 
     /// The index of node data. If there is none, its hash, unless no hashes are needed yet.
     fn position<N: AsRef<str>>(&self, data: &NodeDataRef<'_, N>) -> Result<usize, Option<u64>> {
-        if self.index.is_empty() {
+        if self.index.len() == 0 {
             return self.list.iter().position(|known| data.is(known)).ok_or(None);
         }
-        let is_equal = |index: &usize| data.is(&self.list[*index]);
-        let hash = self.hasher.hash_one(data);
-        self.index.find(hash, is_equal).copied().ok_or(Some(hash))
+        let hash = self.index.hash(data);
+        self.index.find(hash, &|index| data.is(&self.list[index])).ok_or(Some(hash))
     }
 
     /// Takes out the node data that `nodes` use, and numbers it by first use.
@@ -143,7 +139,7 @@ impl NodeDataTable {
         if self.list.capacity() <= NodeDataTable::MOST_SPARE {
             self.list.clear();
             self.costs.clear();
-            self.index.clear();
+            self.index.clear(NodeDataTable::MOST_SPARE);
             self.later.clear();
         } else {
             *self = NodeDataTable::default()
@@ -153,14 +149,14 @@ impl NodeDataTable {
     /// Adds node data, which must be new and has this hash.
     fn push(&mut self, data: NodeData, hash: Option<u64>) -> usize {
         let last = self.append(data);
-        let (list, hasher) = (&self.list, &self.hasher);
-        let hash_of = |index: &usize| hasher.hash_one(&list[*index]);
         match hash {
-            Some(hash) => drop(self.index.insert_unique(hash, last, hash_of)),
-            None if list.len() <= NodeDataTable::UNINDEXED => {}
-            None => (0..list.len()).for_each(|index| {
-                self.index.insert_unique(hash_of(&index), index, hash_of);
-            }),
+            Some(hash) => self.index.insert(hash, last),
+            None if last < NodeDataTable::UNINDEXED => {}
+            None => {
+                for (index, data) in self.list.iter().enumerate() {
+                    self.index.insert(self.index.hash(data), index);
+                }
+            }
         }
         last
     }
