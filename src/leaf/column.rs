@@ -152,10 +152,9 @@ each_scalar! { [signed unsigned floats] ($kind $type) => {
                 }
                 $(LeafKind::$kind => {
                     let (chunks, []) = bytes.as_chunks() else { return None };
-                    let mut numbers = Vec::new();
-                    numbers.resize(chunks.len(), <$type>::default());
-                    for (number, bytes) in numbers.iter_mut().zip(chunks) {
-                        *number = <$type>::from_ne_bytes(*bytes);
+                    let mut numbers = Vec::with_capacity(chunks.len());
+                    for bytes in chunks {
+                        numbers.push(<$type>::from_ne_bytes(*bytes));
                     }
                     Column::$kind(numbers)
                 })*
@@ -170,10 +169,9 @@ each_scalar! { [signed unsigned floats] ($kind $type) => {
                 }
                 $(Column::$kind(column) => {
                     let numbers = column.get(range).or_bug();
-                    let mut bytes = vec![0; size_of_val(numbers)];
-                    let (chunks, _) = bytes.as_chunks_mut();
-                    for (chunk, number) in chunks.iter_mut().zip(numbers) {
-                        *chunk = number.to_ne_bytes();
+                    let mut bytes = Vec::with_capacity(size_of_val(numbers));
+                    for number in numbers {
+                        bytes.extend_from_slice(&number.to_ne_bytes());
                     }
                     bytes
                 })*
