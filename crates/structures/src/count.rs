@@ -12,7 +12,7 @@ use std::sync::Arc;
 use treedef::__private::{at_most, either, failed, too_large, work, work_of};
 use treedef::{Diff, Leaf, Limits, Result, Tree, Value};
 
-use crate::pool::{Pool, cost, join};
+use crate::pool::{Pool, cost, growth, join};
 use crate::recorder::{Folds, StructureRecorder};
 use crate::structure::{Kinds, Structure, StructureLeaf};
 use crate::view;
@@ -52,7 +52,7 @@ pub struct Structures {
     /// Its size before the current document.
     begun_size: usize,
     /// The entry of the last counted document.
-    last: Option<usize>,
+    pub(crate) last: Option<usize>,
 }
 
 #[derive(Clone)]
@@ -128,6 +128,8 @@ const LARGEST_EXAMPLE: usize = 1 << 10;
 pub(crate) const MOST_STRUCTURES: usize = 1 << 16;
 /// An amount of garbage that is not worth a collection.
 const LITTLE: usize = 1 << 12;
+/// Instead of a size without garbage: no garbage is removed.
+const NEVER_CLEAN: usize = usize::MAX;
 
 impl Default for Structures {
     fn default() -> Self {
@@ -340,10 +342,12 @@ impl Structures {
         }
     }
 
-    /// Counts a document. Returns whether its structure is new. Keys of equal value are the same, whatever
-    /// the width of their numbers; the structure has the first of them in canonical order. A structure that is
-    /// folded after it was counted is new once more, unless [`settle`](Self::settle) was called; its count is
-    /// right.
+    /// Counts a document. Returns whether its structure is new. A structure that is folded after it was
+    /// counted is new once more, unless [`settle`](Self::settle) was called; its count is right.
+    ///
+    /// Keys of equal value are the same, whatever the width of their numbers, and a structure has them in one
+    /// form: an integer is a `u64`, or an `i64` if it is negative, a unit and a `None` are `null`, and a
+    /// `char` or the name of a variant is a text.
     ///
     /// An [array](treedef::Array) counts like the nested sequences that it represents, which takes
     /// the time and memory of [`without_arrays`](Tree::without_arrays). Every other
@@ -386,7 +390,7 @@ impl Structures {
     /// Records and counts something. If its structure does not fit, but folds earlier maps, it may
     /// need less space after that.
     fn attempt(&mut self, count: impl Fn(&mut Self) -> Result<bool>) -> Result<bool> {
-        self.begin()?;
+        self.begin();
         let outcome = count(self);
         let is_full = self.entries.len() >= self.max_structures;
         if outcome.is_ok() || !is_full || !self.recorder.places.folds_earlier() {
@@ -394,7 +398,7 @@ impl Structures {
         }
         let mut folded = self.clone();
         folded.max_structures = usize::MAX;
-        folded.begin()?;
+        folded.begin();
         let is_new = count(&mut folded)?;
         folded.settle()?;
         if folded.entries.len() > self.max_structures {
@@ -411,8 +415,8 @@ impl Structures {
     ///
     /// # Errors
     ///
-    /// Returns an error when the other is folded in another way, or when there are more structures
-    /// than the greater limits of both allow. Nothing is then added.
+    /// Returns an error when the other is folded in another way, or when the structures of both are more, or
+    /// larger, than the greater limits of both allow. Nothing is then added.
     ///
     /// ```
     /// use treedef_structures::Structures;
@@ -439,6 +443,7 @@ impl Structures {
         all.max_structures = self.max_structures.max(other.max_structures);
         all.insert_all(other)?;
         all.next_index = self.next_index.max(other.next_index);
+        all.last = None;
         *self = all.checked();
         Ok(())
     }
@@ -471,7 +476,8 @@ impl Structures {
     }
 
     /// The index of the first document that has the structure of the last counted document. So a
-    /// second pass over the documents can find the documents of one structure.
+    /// second pass over the documents can find the documents of one structure. Nothing until a document is
+    /// counted, here or after a [`merge`](Self::merge).
     ///
     /// With [`fold_keys`](Self::fold_keys), call [`settle`](Self::settle) before the second pass.
     ///
@@ -525,19 +531,21 @@ impl Structures {
     }
 
     /// Prepares for a document.
-    pub(crate) fn begin(&mut self) -> Result<()> {
+    pub(crate) fn begin(&mut self) {
         self.recorder.begin();
         // Remains of documents that were refused, or from before a place was folded. Removing them
         // costs as much as recording everything else again, so there must be many.
         let garbage = self.recorder.size().saturating_sub(self.clean_size);
+        let is_much = garbage > LITTLE || self.recorder.is_half_full();
         let is_full = self.entries.len() >= self.max_structures && self.recorder.places.changed;
-        if is_full
-            || garbage > self.clean_size / 4 && (garbage > LITTLE || self.recorder.is_half_full())
-        {
-            *self = self.rebuilt()?;
+        if garbage > self.clean_size / 4 && is_much || is_full && self.clean_size != NEVER_CLEAN {
+            match self.rebuilt() {
+                Ok(clean) => *self = clean,
+                // It exceeds a limit, and would again before each document.
+                Err(_) => self.clean_size = NEVER_CLEAN,
+            }
         }
         self.begun_size = self.recorder.size();
-        Ok(())
     }
 
     /// Counts the document whose root was recorded last.
@@ -547,15 +555,13 @@ impl Structures {
         let StructureRecorder { interner, pools, .. } = &mut self.recorder;
         debug_assert_eq!(pools.len(), interner.node(root).pools, "a pool belongs to no node");
         let at = interner.node(root).entry;
-        let known = self.entries.get_mut(at);
-        let is_new = known.is_none();
-        self.last = None;
-        match known {
+        let is_new = match self.entries.get_mut(at) {
             Some(entry) => {
+                interner.charge(growth(&entry.pools, pools))?;
+                join(&mut entry.pools, pools.drain(..));
                 entry.seen.join(seen);
                 self.last = Some(at);
-                interner.cost =
-                    interner.cost.saturating_add(join(&mut entry.pools, pools.drain(..)));
+                false
             }
             None => {
                 let needed = self.entries.len().saturating_add(1);
@@ -565,12 +571,13 @@ impl Structures {
                 interner.nodes[root as usize].entry = self.entries.len();
                 self.last = Some(self.entries.len());
                 self.entries.push(Entry { root, pools: pools.split_off(0), seen });
-                // After a place was folded, earlier nodes may be garbage.
-                if !self.recorder.places.changed {
-                    let added = self.recorder.size().saturating_sub(self.begun_size);
-                    self.clean_size = self.clean_size.saturating_add(added);
-                }
+                true
             }
+        };
+        // After a place was folded, earlier nodes may be garbage.
+        if !self.recorder.places.changed {
+            let added = self.recorder.size().saturating_sub(self.begun_size);
+            self.clean_size = self.clean_size.saturating_add(added);
         }
         (self.documents, self.next_index) = (documents, next_index);
         self.recorder.places.keep()?;
@@ -592,10 +599,15 @@ impl Structures {
     }
 
     fn insert_all(&mut self, other: &Structures) -> Result<()> {
-        for Entry { root, pools, seen } in &other.entries {
+        let mut last = None;
+        for (at, Entry { root, pools, seen }) in other.entries.iter().enumerate() {
             let structure = view::structure(&other.recorder.interner, *root, pools)?;
             self.insert(&structure, seen)?;
+            if other.last == Some(at) {
+                last = self.last;
+            }
         }
+        self.last = last;
         Ok(())
     }
 
@@ -612,7 +624,7 @@ impl Structures {
     fn rebuilt(&self) -> Result<Self> {
         let StructureRecorder { folds, ref interner, .. } = self.recorder;
         let mut clean = Structures::with(folds, interner.limits, usize::MAX); // there are no more
-        clean.clean_size = usize::MAX; // nothing is removed meanwhile
+        clean.clean_size = NEVER_CLEAN; // nothing is removed meanwhile
         clean.insert_all(self)?;
         if clean.recorder.places.changed {
             // Now all places are known.

@@ -2,7 +2,6 @@
 //!
 //! Nodes are found by hash, and then compared in full: a collision costs time, never a count.
 
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -67,8 +66,6 @@ pub(crate) struct Interner {
     table: HashTable<u32>,
     pub(crate) labels: Vec<Value>,
     label_table: HashTable<u32>,
-    /// The labels of keys that are not texts, by the common form of all keys of one value.
-    keys: HashMap<Value, u32>,
     pub(crate) hasher: DefaultHashBuilder,
     pub(crate) limits: Limits,
     /// The memory of everything, in nodes. 16 bytes of text count as one.
@@ -170,38 +167,20 @@ impl Interner {
         }
     }
 
-    /// The label of a key. Keys of one value have one label, in the spelling that is first in canonical
-    /// order, whichever of them occurred first.
+    /// The label of a key. Keys of one value have one label.
     pub(crate) fn intern_key(&mut self, key: &Value) -> Result<u32> {
         match key.as_leaf() {
-            Some(Leaf::Str(text)) => return self.intern_text(text),
-            Some(Leaf::Char(char)) => return self.intern_text(char.encode_utf8(&mut [0; 4])),
-            _ => {}
+            Some(Leaf::Str(text)) => self.intern_text(text),
+            Some(Leaf::Char(char)) => self.intern_text(char.encode_utf8(&mut [0; 4])),
+            _ => self.intern_label(&key_form(key)),
         }
-        let form = key_form(key);
-        if let Some(known) = self.keys.get(&form).copied() {
-            if *key < self.labels[known as usize] {
-                self.charge(work_of(key))?;
-                self.labels[known as usize] = key.clone();
-            }
-            return Ok(known);
-        }
-        // A static has a label of its own, with its own spelling.
-        let label = self.push_label(key.clone())?;
-        self.keys.insert(form, label);
-        Ok(label)
-    }
-
-    fn push_label(&mut self, label: Value) -> Result<u32> {
-        self.charge(1 + work_of(&label))?;
-        let number = number(self.labels.len())?;
-        self.labels.push(label);
-        Ok(number)
     }
 
     #[cold]
     fn add_label(&mut self, hash: u64, label: Value) -> Result<u32> {
-        let number = self.push_label(label)?;
+        self.charge(1 + work_of(&label))?;
+        let number = number(self.labels.len())?;
+        self.labels.push(label);
         let (labels, hasher) = (&self.labels, &self.hasher);
         self.label_table.insert_unique(hash, number, |label| {
             let label = &labels[*label as usize];

@@ -25,14 +25,15 @@ impl Pool {
         }
     }
 
-    fn join(&mut self, other: Pool) -> usize {
+    fn join(&mut self, other: Pool) {
         self.shortest = self.shortest.min(other.shortest);
         self.longest = self.longest.max(other.longest);
-        let add = |(node, pools): (u32, Vec<Pool>)| match self.elements.entry(node) {
-            Entry::Occupied(mut known) => join(known.get_mut(), pools),
-            Entry::Vacant(new) => 1 + cost(new.insert(pools)),
-        };
-        other.elements.into_iter().map(add).sum()
+        for (node, pools) in other.elements {
+            match self.elements.entry(node) {
+                Entry::Occupied(mut known) => join(known.get_mut(), pools),
+                Entry::Vacant(new) => drop(new.insert(pools)),
+            }
+        }
     }
 }
 
@@ -42,12 +43,24 @@ pub(crate) fn cost(pools: &[Pool]) -> usize {
     pools.iter().map(|pool| 1 + of(pool)).sum()
 }
 
-/// Joins the pools of two equal nodes, one by one. Returns the memory that this takes, in nodes.
+/// The memory that [`join`] adds, in nodes.
+pub(crate) fn growth(pools: &[Pool], others: &[Pool]) -> usize {
+    let of = |(pool, other): (&Pool, &Pool)| {
+        let of = |(node, others): (&u32, &Vec<Pool>)| match pool.elements.get(node) {
+            Some(pools) => growth(pools, others),
+            None => 1 + cost(others),
+        };
+        other.elements.iter().map(of).sum::<usize>()
+    };
+    pools.iter().zip(others).map(of).sum()
+}
+
+/// Joins the pools of two equal nodes, one by one.
 pub(crate) fn join(
     pools: &mut [Pool],
     others: impl IntoIterator<Item = Pool, IntoIter: ExactSizeIterator>,
-) -> usize {
+) {
     let others = others.into_iter();
     debug_assert_eq!(pools.len(), others.len(), "equal nodes have as many pools");
-    pools.iter_mut().zip(others).map(|(pool, other)| pool.join(other)).sum()
+    pools.iter_mut().zip(others).for_each(|(pool, other)| pool.join(other));
 }

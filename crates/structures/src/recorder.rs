@@ -120,7 +120,7 @@ impl StructureRecorder {
 
     /// The approximate size in memory, including garbage.
     pub(crate) fn size(&self) -> usize {
-        self.interner.nodes.len() + self.interner.labels.len() + self.places.len()
+        self.interner.cost.saturating_add(self.places.len())
     }
 
     pub(crate) fn is_half_full(&self) -> bool {

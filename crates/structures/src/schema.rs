@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use treedef::__private::{OrBug, argument, broken, entry, key_form, later, under};
+use treedef::__private::{OrBug, argument, broken, entry, later, under};
 use treedef::{Flattener, Key, Leaf, LeafKind, Limits, NodeKind, NodeRef, Result, Tree, Value};
 
 use crate::count::Structures;
@@ -43,7 +43,7 @@ impl Structures {
     /// A JSON Schema (draft 2020-12) of the documents, as a tree that is `Serialize`. All counted documents
     /// are valid, as serde_json writes them, if their floats are finite. For folded maps and sequences, it
     /// has the lengths and the kinds of the elements. A key that occurs twice in a folded map counts twice
-    /// in its length. An `opaque` leaf may be anything.
+    /// in its length, as do `1` and `"1"`, which JSON writes alike. An `opaque` leaf may be anything.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
 }
 
 fn is_float(key: &Value) -> bool {
-    key_form(key).as_leaf().is_some_and(|leaf| leaf.kind().is_float())
+    key.as_leaf().is_some_and(|leaf| leaf.kind().is_float())
 }
 
 /// The schema of a map whose keys are floats, which are written in more than one way.
@@ -237,8 +237,7 @@ fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, S
 
 /// A key as JSON writes it.
 fn property(key: &Value) -> Result<String> {
-    let form = key_form(key);
-    let text = match form.as_leaf() {
+    let text = match key.as_leaf() {
         Some(Leaf::Str(text)) => Some(text.to_string()),
         Some(Leaf::Bool(bool)) => Some(bool.to_string()),
         Some(leaf) => {

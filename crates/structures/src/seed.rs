@@ -50,7 +50,7 @@ impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<bool, D::Error> {
-        self.structures.begin().map_err(de::Error::custom)?;
+        self.structures.begin();
         let recorder = &mut self.structures.recorder;
         let root = StructureReader { recorder, place: Places::ROOT, depth: 0, by: ValueStep::Root }
             .deserialize(document)?;

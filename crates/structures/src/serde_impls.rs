@@ -194,7 +194,7 @@ impl Structures {
             let example = example.map(parsed).transpose()?;
             structures.insert(&structure, &Occurrences { count, first, last, example })?;
         }
-        structures.next_index = record.next_index;
+        (structures.next_index, structures.last) = (record.next_index, None);
         Ok(structures.checked())
     }
 

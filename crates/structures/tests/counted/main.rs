@@ -7,7 +7,7 @@ use allocation_counter::measure;
 use proptest::prelude::*;
 use serde::de::DeserializeSeed;
 use serde_json::json;
-use treedef::{Leaf, Tree};
+use treedef::{Leaf, Limits, Tree};
 use treedef_structures::Structures;
 
 /// The folded structures.
@@ -119,7 +119,7 @@ fn typed_values_count_with_their_names() {
     1 (0–0): ([Shape::Empty, Shape::Empty], static "s")
     1 (1–1): ([Shape::Circle(f32); 2], static "s")
     1 (2–2): ([Shape::Box { w: u8, h: None }; 2], static "s")
-    1 (3–3): {(1, 'c'): ()}
+    1 (3–3): {[1u64, "c"]: ()}
     "#);
     let text = serde_json::to_string(&structures).unwrap();
     assert_eq!(serde_json::from_str::<Structures>(&text).unwrap(), structures);
@@ -179,6 +179,16 @@ fn what_was_recorded_is_not_recorded_again_while_there_is_no_garbage() {
     });
     // Each has two nodes of its own.
     assert!(counted.count_total < 4 * texts.len() as u64, "{counted:?}");
+
+    // They are elements of one known structure.
+    let mut structures = Structures::new().fold_lengths(true);
+    let counted = measure(|| {
+        for text in &texts {
+            read(&mut structures, &format!("[{text}]")).unwrap();
+        }
+    });
+    assert_eq!(structures.by_count().unwrap().len(), 1);
+    assert!(counted.count_total < 8 * texts.len() as u64, "{counted:?}");
 }
 
 #[test]
@@ -232,6 +242,71 @@ fn a_refusal_does_not_copy_what_was_counted() {
         let refused = measure(|| drop(structures.add(&tree).unwrap_err()));
         assert!(refused.count_total < 500, "{document}: {refused:?}");
     }
+}
+
+/// 3,600 pairs of 60 known structures and 60 known elements: all structures together are limited.
+#[test]
+fn known_structures_grow_to_the_limit_and_are_then_refused_at_once() {
+    let pair = |i: usize, j: usize| json!({format!("k{i}"): [{format!("a{j}"): 1}]});
+    let pairs = (0..60).map(|i| pair(i, 0)).chain((0..60).map(|j| pair(0, j)));
+    let pairs: Vec<_> = pairs.chain((0..3_600).map(|at| pair(at / 60, at % 60))).collect();
+    let limits = Limits { max_nodes: 900, ..Limits::default() };
+    let mut structures = Structures::new().fold_lengths(true).limits(limits);
+    let (mut refused, mut allocations) = (0, 0);
+    for document in &pairs {
+        let text = document.to_string();
+        let counted = measure(|| refused += u64::from(read(&mut structures, &text).is_err()));
+        allocations += counted.count_total;
+    }
+    assert_eq!(refused + structures.documents(), pairs.len() as u64);
+    assert!(refused > 1_000, "{refused}");
+    assert!(allocations < 30 * pairs.len() as u64, "{allocations}");
+    // What was counted is within the limit, so it is also read within it.
+    let saved = serde_json::to_string(&structures).unwrap();
+    let mut json = serde_json::Deserializer::from_str(&saved);
+    assert_eq!(Structures::deserialize_with(&mut json, limits).unwrap(), structures);
+}
+
+/// Garbage beside more structures than the limit of now allows.
+#[test]
+fn garbage_that_cannot_be_removed_stays() {
+    let mut structures = Structures::new();
+    for at in 0..500 {
+        read(&mut structures, &format!(r#"{{"k{at}": 1}}"#)).unwrap();
+        read(&mut structures, &format!(r#"{{"x{at}": {{"y{at}": tru"#)).unwrap_err();
+    }
+    let mut structures = structures.limits(Limits { max_nodes: 2_000, ..Limits::default() });
+    let refused = |structures: &mut Structures| measure(|| drop(read(structures, "[[7, true]]")));
+    assert!(refused(&mut structures).count_total > 1_000, "it was tried");
+    let again = refused(&mut structures);
+    assert!(again.count_total < 50, "{again:?}");
+    assert_eq!(structures.documents(), 500);
+}
+
+#[test]
+fn the_first_alike_is_of_the_last_counted_document() {
+    let mut structures = Structures::new().fold_keys(1);
+    assert_eq!(structures.first_alike(), None);
+    for (text, first) in
+        [(r#"{"a":1}"#, 0), (r#"{"b":1}"#, 1), (r#"{"c":1}"#, 2), ("[1]", 3), (r#"{"d":1}"#, 2)]
+    {
+        read(&mut structures, text).unwrap();
+        assert_eq!(structures.first_alike(), Some(first), "{text}");
+    }
+    structures.settle().unwrap();
+    assert_eq!(structures.first_alike(), Some(0), "all maps are one structure");
+
+    let mut full = structures.clone().max_structures(2);
+    read(&mut full, "true").unwrap_err();
+    assert_eq!(full.first_alike(), Some(0), "a refused document is not counted");
+
+    let saved = serde_json::to_string(&structures).unwrap();
+    let mut part: Structures = serde_json::from_str(&saved).unwrap();
+    assert_eq!(part.first_alike(), None);
+    part.merge(&structures).unwrap();
+    assert_eq!(part.first_alike(), None);
+    read(&mut part, "[2]").unwrap();
+    assert_eq!(part.first_alike(), Some(3));
 }
 
 /// Structures that a fold made one need the room of one, in any order.
@@ -332,37 +407,47 @@ fn a_structure_is_new_once_more_after_a_fold() {
     assert_eq!(add_thrice(true), [true, false, false]);
 }
 
-/// The structure has the first of the keys that are the same.
+fn tree(text: &str) -> Tree<Leaf> {
+    let treedef: treedef::TreeDef = text.parse().unwrap();
+    let leaves = vec![Leaf::from(true); treedef.num_leaves()];
+    Tree::new(treedef, leaves).unwrap()
+}
+
+/// Each structure has them in one form, whatever the documents are and in which order they come.
 #[test]
 fn keys_of_one_value_are_one() {
     let trees = [
-        r#"{1u8: *, -2i8: *, (): *, [3u8]: *, 'x': *}"#,
-        r#"{1u64: *, -2i64: *, None: *, [3u64]: *, "x": *}"#,
-        r#"{Some(1i32): *, -2i128: *, Nothing: *, (3u16,): *, "x": *}"#,
+        r#"{1u8: *, -2i8: *, (): *, [3u8]: *, 'x': *, Shade::Red: *}"#,
+        r#"{1u64: *, -2i64: *, None: *, [3u64]: *, "x": *, "Red": *}"#,
+        r#"{Some(1i32): *, -2i128: *, Nothing: *, (3u16,): *, "x": *, Color::Red: *}"#,
     ];
     let mut structures = Structures::new();
     for text in trees {
-        let treedef: treedef::TreeDef = text.parse().unwrap();
-        let tree = treedef::Tree::new(treedef, vec![treedef::Leaf::from(true); 5]).unwrap();
-        structures.add(&tree).unwrap();
+        let mut one = Structures::new();
+        one.add(&tree(text)).unwrap();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(one.by_count().unwrap()[0].structure, @r#"{-2i64: bool, 1u64: bool, "Red": bool, "x": bool, null: bool, [3u64]: bool}"#);
+        }
+        structures.merge(&one).unwrap();
     }
-    let mut other = structures.clone();
-    let text = r#"{1: *, -2: *, "()": *, [3]: *, "x": *}"#;
-    let tree = treedef::Tree::new(text.parse().unwrap(), vec![treedef::Leaf::from(true); 5]);
-    assert!(other.add(&tree.unwrap()).unwrap());
     let all = structures.by_count().unwrap();
     assert_eq!((all.len(), all[0].count), (1, 3));
-    insta::assert_snapshot!(all[0].structure, @r#"{-2i8: bool, 1u8: bool, "x": bool, None: bool, [3u8]: bool}"#);
-    // Of parts that meet later, too.
-    let mut merged = Structures::new();
-    for text in trees.iter().rev() {
-        let mut part = Structures::new();
-        let tree = treedef::Tree::new(text.parse().unwrap(), vec![treedef::Leaf::from(true); 5]);
-        part.add(&tree.unwrap()).unwrap();
-        merged.merge(&part).unwrap();
+    let other = r#"{1: *, -2: *, "()": *, [3]: *, "x": *, "Red": *}"#;
+    assert!(structures.add(&tree(other)).unwrap());
+}
+
+/// What is shown does not depend on the keys of a document that was refused.
+#[test]
+fn a_refused_document_leaves_no_keys() {
+    let limits = Limits { max_depth: 2, ..Limits::default() };
+    let [mut one, mut other] = [(); 2].map(|()| Structures::new().limits(limits));
+    other.add(&tree("{1u8: [[[*]]]}")).unwrap_err();
+    for structures in [&mut one, &mut other] {
+        structures.add(&tree("{1u64: *}")).unwrap();
     }
-    assert_eq!(merged.by_count().unwrap().len(), 1);
-    assert_eq!(merged.by_count().unwrap()[0].structure, all[0].structure, "in one spelling");
+    other.add(&tree("{1u16: [[[*]]]}")).unwrap_err();
+    assert_eq!(one, other);
+    assert_eq!(listed(&other), "1 (0–0): {1u64: bool}");
 }
 
 /// Keys are named as serde_json writes them.
@@ -395,7 +480,7 @@ fn a_schema_has_the_keys_that_json_has() {
     let mut structures = Structures::new();
     structures.add(&units).unwrap();
     let error = structures.to_json_schema().unwrap_err();
-    insta::assert_snapshot!(error, @"JSON has no such keys at `[()]`");
+    insta::assert_snapshot!(error, @"JSON has no such keys at `[null]`");
     let schema = serde_json::to_value(structures.fold_keys(0).to_json_schema().unwrap()).unwrap();
     assert_eq!(schema["maxProperties"], 1);
 
