@@ -102,7 +102,7 @@ pub(crate) enum Command {
         pattern: String,
         #[command(flatten)]
         file: OneFile,
-        /// Print every number of long arrays
+        /// Print every number of long tensors
         #[arg(long)]
         full: bool,
         /// Print a document that has only these leaves
@@ -317,7 +317,7 @@ pub(crate) struct ReadArgs {
     /// Skip lines that cannot be read, and report their number on standard error
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and
+    /// If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and
     /// keep both, or keep the `last`
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = DuplicateKeys::Error, hide_possible_values = true)]
     pub(crate) duplicate_keys: DuplicateKeys,

@@ -220,6 +220,9 @@ impl Worker {
         let mut index = block.first;
         let ends = memchr::memchr_iter(b'\n', &block.bytes).chain([block.bytes.len()]);
         for end in ends {
+            if self.fatal.is_some() {
+                break;
+            }
             let line = block.bytes.get(start..end).or_bug();
             if !line.trim_ascii().is_empty() {
                 self.line(line, index);
@@ -267,5 +270,33 @@ impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for OneDocument<'_, R>
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
         unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
         ignored_any
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    #[test]
+    fn nothing_is_read_after_the_line_that_exceeds_a_limit() {
+        let Command::Shapes(args) = Args::try_parse_from(["treedef", "shapes"]).unwrap().command
+        else {
+            panic!("another command")
+        };
+        let mut worker = Worker {
+            structures: Structures::new().max_structures(1),
+            reading: args.reading,
+            options: CountOptions { folds_keys: false, decimals: false },
+            bad: BadLines::default(),
+            twice: BadLines::default(),
+            fatal: None,
+        };
+        worker.lines(&Block { first: 0, bytes: b"[1]\n{\n[2]\ntrue\n{\n[3]\n".to_vec() });
+        assert!(worker.fatal.is_some());
+        assert_eq!((worker.structures.documents(), worker.bad.count), (2, 2));
     }
 }

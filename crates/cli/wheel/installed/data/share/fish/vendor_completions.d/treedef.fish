@@ -55,7 +55,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand show" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand show" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand show" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -85,7 +85,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand summary" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand summary" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand summary" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -113,7 +113,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -154,7 +154,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand diff" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand diff" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -211,7 +211,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand apply" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand apply" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -242,7 +242,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand check" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand check" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -277,7 +277,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand select" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand select" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -287,7 +287,7 @@ complete -c treedef -n "__fish_treedef_using_subcommand select" -l max-bytes -d 
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l skip-bad -d 'Skip lines that cannot be read, and report their number on standard error'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l strict -d 'Fail if something would be skipped or lost: a line that cannot be read, a file that an index does not list, anything that the output format cannot store'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l follow-links -d 'Follow symbolic links that lead out of the folder of a checkpoint'
-complete -c treedef -n "__fish_treedef_using_subcommand select" -l full -d 'Print every number of long arrays'
+complete -c treedef -n "__fish_treedef_using_subcommand select" -l full -d 'Print every number of long tensors'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l tree -d 'Print a document that has only these leaves'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l json -d 'Print JSON'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -s h -l help -d 'Print help'
@@ -307,7 +307,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand convert" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand convert" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand convert" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -355,7 +355,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
@@ -384,7 +384,7 @@ npy\t'numpy\'s file of one array'
 gguf\t'models of llama.cpp: the metadata, and the names, types and shapes of tensors'
 pytorch\t'PyTorch\'s files: .pt, .pth, .bin, .ckpt; nothing in them is run'
 orbax\t'checkpoints of orbax: the structure and the shapes'"
-complete -c treedef -n "__fish_treedef_using_subcommand view" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such documents and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
+complete -c treedef -n "__fish_treedef_using_subcommand view" -l duplicate-keys -d 'If a map has a key twice: `error` (`shapes` counts such lines and exits with 1), `warn` and keep both, or keep the `last`' -r -f -a "error\t'Fail'
 warn\t'Keep both, and warn'
 last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand view" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
