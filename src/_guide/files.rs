@@ -36,8 +36,8 @@
 //! followed by its rows or UTF-8 bytes. `NONE` is 2³² − 1. Checksums are CRC-32 as in zip and PNG; the
 //! checksum of no bytes is 0.
 //!
-//! A file is a header, followed by the parts whose lengths are in the header, in that order. The file
-//! of a treedef has only the structure.
+//! A file is a header, followed by the parts whose lengths are in the header, in that order. Before the leaves are the
+//! checksums of their blocks, 4 bytes for each 2¹⁶ bytes or part of them. The file of a treedef has only the structure.
 //!
 //! ## Header, 96 bytes
 //!

@@ -48,7 +48,8 @@
 //! # If two crates fit
 //!
 //! - `treedef-candle` re-exports `treedef-optim` and `treedef-tensors` as `optim` and `tensors`, so
-//!   a program with candle needs only this crate.
+//!   a program with candle needs only this crate. If it reads npz, flax's files or GGUF, or uses dual numbers, name
+//!   `treedef-tensors` or `treedef-optim` beside it, with its features.
 //! - For a file that only your program reads, use [`Tree::save`](crate::Tree::save), which stores every
 //!   value with its structure. For a file that other programs read, use `treedef-tensors`.
 //! - `treedef-structures` counts structures inside of your program; the command `treedef shapes` counts

@@ -12,7 +12,7 @@ use treedef_mpi::{Collective, Error, Float, Reduction};
 type Result<T, E = Error> = std::result::Result<T, E>;
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Sums and means of losses and gradients over all ranks, in one message for the numbers of all tensors.
+/// Sums and means of losses and gradients over all ranks. The numbers of all tensors are sent together.
 ///
 /// All ranks call the same functions in the same order. If a rank has a gradient with other tensors, or has
 /// left because of an error, all ranks get an error, see [`Collective`].

@@ -249,8 +249,8 @@ impl Collective {
         self.typed(Operation::Broadcast(root), None, value)
     }
 
-    /// Reduces numbers that are already flat, such as the leaves of `treedef::flatten_as`, in place
-    /// and in one message, for leaves of all kinds.
+    /// Reduces numbers that are already flat, such as the leaves of `treedef::flatten_as`, in place.
+    /// Leaves of all kinds are sent together, at most [`max_message`](Self::max_message) numbers at a time.
     ///
     /// # Errors
     ///

@@ -185,7 +185,7 @@ impl LeafSubset {
 /// The leaves of a value with a known structure. The vectors are made once and reused.
 pub(crate) struct Leaves {
     numbers: Numbers,
-    /// Leaves of one kind that are not neighbours, to be sent as one message.
+    /// Leaves of one kind that are not neighbours, to be sent together.
     packed_f32: Vec<f32>,
     packed_f64: Vec<f64>,
     /// Integers as words that MPI can add.

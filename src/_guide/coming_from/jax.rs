@@ -25,7 +25,7 @@
 //! | `tree.transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both structures are compared, not only counts |
 //! | `tree.transpose(outer, None, x)` | [`tree.treedef().inner_of(&outer)?`](TreeDef::inner_of) | finds `inner` |
 //! | `tree.broadcast(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
-//! | `vmap(f, in_axes=(None, 0))` | [`axes.broadcast_to(&treedef)?`](Tree::broadcast_to) | `axes` is flattened with [`none_is_leaf`](Flattener::none_is_leaf), so that a `None` is a leaf |
+//! | `vmap(f, in_axes=(None, 0))` | [`axes.broadcast_to(&treedef)?`](Tree::broadcast_to) | both are flattened with [`none_is_leaf`](Flattener::none_is_leaf), so that a `None` is a leaf |
 //! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | the leaves alone are its [`Tree::leaves`] |
 //! | `broadcast_flattened_prefix_…` | [`Tree::new(prefix, leaves)?`](Tree::new) | then [`Tree::broadcast_to`] |
 //! | `is_leaf=p`, `is_leaf_takes_path=True` | [`opaque_where(p)`](Flattener::opaque_where) | sees path, kind and name, not the value |

@@ -1,2 +1,2 @@
 #![cfg_attr(not(doctest), doc = include_str!("pytorch.md"))]
-// The package `examples` has the other crates, and tests the page.
+// The package `cookbook` has the other crates, and tests the page.
