@@ -18,33 +18,46 @@ pub(super) struct KnownKeys {
     index: HashIndex,
 }
 
+/// A known map with the keys of another one.
+pub(super) struct KnownMap {
+    /// The numbers of the entries of the other one in canonical order, unless they came in it.
+    pub(super) inserted: Option<Vec<usize>>,
+    pub(super) data: usize,
+}
+
 impl KnownKeys {
     pub(super) fn end(&self) -> usize {
         self.end
     }
 
-    /// The keys, in canonical order, of a known map that probably has these, and its node data. Without
-    /// `in_any_order` they are in the same order.
-    pub(super) fn find(
-        &mut self,
-        numbers: &[usize],
-        in_any_order: bool,
-    ) -> Option<(&[usize], usize)> {
-        let is_last = self.maps.last().is_some_and(|(keys, _)| self.part(keys) == numbers);
-        let map =
-            if is_last { self.maps.len() - 1 } else { self.find_earlier(numbers, in_any_order)? };
-        let (keys, data) = self.maps.get(map)?;
-        Some((self.part(keys), *data))
+    /// The known map with these keys, `in_any_order` or in the same one. Most maps have the keys of the last one.
+    pub(super) fn find(&mut self, numbers: &[usize], in_any_order: bool) -> Option<KnownMap> {
+        let last = self.maps.last().and_then(|map| self.compare(map, numbers, in_any_order));
+        last.or_else(|| self.find_earlier(numbers, in_any_order))
     }
 
-    fn find_earlier(&mut self, numbers: &[usize], in_any_order: bool) -> Option<usize> {
+    fn find_earlier(&mut self, numbers: &[usize], in_any_order: bool) -> Option<KnownMap> {
         for map in self.index.len()..self.maps.len() {
             let (keys, _) = &self.maps[map]; // in range
             let hash = self.hash_of(self.part(keys), in_any_order);
             self.index.insert(hash, map);
         }
-        let hash = self.hash_of(numbers, in_any_order);
-        self.index.find(hash, &|_| true)
+        let map = self.index.find(self.hash_of(numbers, in_any_order), &|_| true)?;
+        self.compare(self.maps.get(map)?, numbers, in_any_order)
+    }
+
+    fn compare(
+        &self,
+        (keys, data): &(Range<usize>, usize),
+        numbers: &[usize],
+        in_any_order: bool,
+    ) -> Option<KnownMap> {
+        let (known, data) = (self.part(keys), *data);
+        if known == numbers {
+            return Some(KnownMap { inserted: None, data });
+        }
+        let inserted = if in_any_order { order_like(known, numbers) } else { None };
+        Some(KnownMap { inserted: Some(inserted?), data })
     }
 
     fn hash_of(&self, numbers: &[usize], in_any_order: bool) -> u64 {
@@ -74,12 +87,12 @@ impl KnownKeys {
         empty(&mut self.maps);
         empty(&mut self.keys);
         self.end = 0;
-        self.index.clear(SPARE);
+        self.index.clear(SPARE / 4);
     }
 }
 
 /// If these are the keys of a known map, and few: the numbers of the entries in canonical order.
-pub(super) fn order_like(known: &[usize], numbers: &[usize]) -> Option<Vec<usize>> {
+fn order_like(known: &[usize], numbers: &[usize]) -> Option<Vec<usize>> {
     // Most have other keys, so that no room is made for them.
     let is_other = known.len() != numbers.len() || !numbers.contains(known.first()?);
     if is_other || numbers.len() > 64 {

@@ -37,14 +37,25 @@ pub(super) struct LabelTable {
     pub(super) structures: LabelStructures,
 }
 
-/// The structures of the last compounds that were captured, by their words. The keys of one map mostly have one
-/// structure or a few.
+/// The structures of the last compounds that were captured. The keys of one map mostly have one structure or a few.
 #[derive(Default)]
-pub(super) struct LabelStructures(Vec<(Box<[Word]>, Arc<TreeDef>)>);
+pub(super) struct LabelStructures(Vec<LabelStructure>);
+
+struct LabelStructure {
+    words: Box<[Word]>,
+    treedef: Arc<TreeDef>,
+    hash: u64,
+}
 
 impl LabelStructures {
     pub(super) fn get(&self, words: &[Word]) -> Option<&Arc<TreeDef>> {
-        self.0.iter().rev().find(|(known, _)| same(known, words)).map(|(_, treedef)| treedef)
+        self.0.iter().rev().find(|known| same(&known.words, words)).map(|known| &known.treedef)
+    }
+
+    /// The hash of a structure, if it is one of these.
+    fn hash_of(&self, treedef: &Arc<TreeDef>) -> Option<u64> {
+        let known = self.0.iter().rev().find(|known| Arc::ptr_eq(&known.treedef, treedef))?;
+        Some(known.hash)
     }
 
     /// Whether the structure of these words is worth it, and does not have numbers of labels, which belong to
@@ -54,16 +65,16 @@ impl LabelStructures {
         is_small && !words.iter().any(|word| word.has_label())
     }
 
-    pub(super) fn add(&mut self, words: &[Word], treedef: Arc<TreeDef>) {
+    fn add(&mut self, words: &[Word], treedef: Arc<TreeDef>, hash: u64) {
         if self.0.len() == MOST_COMPARED {
             self.0.remove(0);
         }
-        self.0.push((words.into(), treedef));
+        self.0.push(LabelStructure { words: words.into(), treedef, hash });
     }
 
     /// A walk with these limits begins.
     pub(super) fn retain(&mut self, limits: Limits) {
-        self.0.retain(|(_, treedef)| treedef.limits == limits);
+        self.0.retain(|known| known.treedef.limits == limits);
     }
 }
 
@@ -262,9 +273,20 @@ impl LabelTable {
         if tag == word::KEY { self.count_if_new(number, labels) } else { number }
     }
 
-    /// Compounds in one place differ in their leaves rather than in their structure.
     fn hash_of_compound(&self, value: &Value) -> u64 {
-        self.index.hash(value.leaves())
+        let structure = match &value.0 {
+            Content::Tree(treedef, _) => {
+                self.structures.hash_of(treedef).unwrap_or_else(|| self.index.hash(treedef))
+            }
+            _ => self.index.hash(value.root().treedef),
+        };
+        self.index.hash((structure, value.leaves()))
+    }
+
+    /// Remembers the structure of compounds with these words.
+    pub(super) fn note_structure(&mut self, words: &[Word], structure: &Arc<TreeDef>) {
+        let hash = self.index.hash(structure);
+        self.structures.add(words, Arc::clone(structure), hash);
     }
 
     fn find(&mut self, hash: u64, is_equal: impl Fn(&Value) -> bool) -> Option<usize> {

@@ -23,7 +23,7 @@ use crate::model::{
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, empty};
 use crate::treedef::insertion::MapOrders;
 
-use super::known_keys::{KnownKeys, order_like};
+use super::known_keys::KnownKeys;
 use super::labels::LabelTable;
 use super::word::{self, Forms, SeqForms, Tag, begins_with};
 
@@ -452,14 +452,11 @@ impl WordReader {
         let sorts = !self.options.insertion;
         let end = numbers.iter().fold(0, |end, number| end.max(number + 1)); // they are in memory
         let has_new = end > self.known_keys.end();
-        if !has_new && let Some((known, data)) = self.known_keys.find(numbers, sorts) {
-            if known == numbers {
-                return data;
-            }
-            if sorts && let Some(inserted) = order_like(known, numbers) {
+        if !has_new && let Some(known) = self.known_keys.find(numbers, sorts) {
+            if let Some(inserted) = known.inserted {
                 self.builder.move_entries(node, map, &inserted, Some(leaf), &mut self.swaps);
-                return data;
             }
+            return known.data;
         }
         let are_new = has_new && labels.is_new(end - 1); // there is one
         let mut keys: Vec<Value> = Vec::with_capacity(numbers.len());

@@ -264,7 +264,7 @@ impl Recorder {
         }
         let known = expected.and_then(|number| labels.shared(number, &treedef)).cloned();
         let structure = known.unwrap_or_else(|| Arc::new(treedef));
-        labels.structures.add(words, Arc::clone(&structure));
+        labels.note_structure(words, &structure);
         Ok(CapturedValue::Compound(Value::compound(structure, own.into())))
     }
 

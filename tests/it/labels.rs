@@ -159,6 +159,24 @@ fn equal_keys_are_equal_among_many_others() {
     assert_eq!(treedef, treedef.to_string().parse().unwrap());
 }
 
+/// Keys that are maps may have equal leaves, or no leaves. Each is looked for among the others in one step: otherwise, this
+/// would take minutes.
+#[test]
+fn many_keys_that_differ_only_in_their_structure_are_told_apart() {
+    let by_keys = (0..12_000u32).map(|i| (Data::U32(i), Data::U8(1)));
+    let keys = by_keys.map(|entry| Data::Map(vec![entry, (Data::Str("x".into()), Data::U8(2))]));
+    let nested =
+        |i: u32| (0..15).map(move |bit| if i >> bit & 1 == 1 { Data::Unit } else { Data::None });
+    let empty = || Data::Map(Vec::new());
+    let others = (0..12_000).map(|i| Data::Seq(nested(i).chain([empty()]).collect()));
+    for keys in [keys.collect::<Vec<_>>(), others.collect()] {
+        let count = keys.len();
+        let all = Data::Map(keys.into_iter().map(|key| (key, Data::Bool(true))).collect());
+        let (leaves, treedef) = flatten(&all).unwrap();
+        assert_eq!((leaves.len(), treedef.root().num_children()), (count, count));
+    }
+}
+
 /// Many maps with few keys or many, in any order, which have all keys in common with an earlier one, or some, or none.
 #[test]
 fn maps_in_long_lists_are_what_they_are_alone() {
