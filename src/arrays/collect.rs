@@ -402,7 +402,7 @@ fn above_arrays(node: NodeRef<'_>, means: ArrayMeaning) -> Vec<NodeRef<'_>> {
     above
 }
 
-/// Whether a node is a static value, whose scalars are leaves of an array.
+/// Whether a node is a static value, maybe in newtypes, whose scalars are leaves of an array.
 fn is_static(node: &NodeRef<'_>) -> bool {
-    node.kind() == NodeKind::Static
+    node.inside_newtypes().kind() == NodeKind::Static
 }

@@ -137,6 +137,41 @@ fn statics_of_an_array_are_leaves_inside_it() {
     assert_eq!(unflatten::<(f64, (Vec<f64>, u64, u64))>(&treedef, &leaves).unwrap(), model);
 }
 
+/// The sizes may be static inside of newtypes: an array contains them all.
+#[test]
+fn statics_inside_of_newtypes_are_leaves_inside_an_array() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Rows(Vec<usize>);
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Dim<T>(Static<T>);
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Rowed<D> {
+        dim: D,
+        data: Vec<f32>,
+    }
+    fn check<T>(flattener: &Flattener, value: &T, array: &str)
+    where
+        T: Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug,
+    {
+        let tree = flattener.tree(value).unwrap();
+        assert_eq!(tree.leaves()[0].as_array().unwrap().to_string(), array);
+        assert_eq!(&tree.clone().into_typed::<T>().unwrap(), value);
+        let plain = tree.clone().without_arrays().unwrap();
+        assert_eq!(&plain.with_arrays().unwrap().into_typed::<T>().unwrap(), value);
+        let loaded = Tree::from_bytes(&tree.to_bytes().unwrap()).unwrap();
+        assert_eq!(&loaded.into_typed::<T>().unwrap(), value);
+    }
+    let data = vec![0.5f32, 1.0, 1.5, 2.0, 2.5, 3.0];
+    check(
+        &flattener(),
+        &Rowed { dim: Dim(Static(vec![2usize, 3])), data: data.clone() },
+        "f32[2, 3]",
+    );
+    let marked = flattener().mark_static("Rows.0").unwrap();
+    check(&marked, &Rowed { dim: Rows(vec![2, 3]), data: data.clone() }, "f32[2, 3]");
+    check(&flattener(), &(data, Dim(Static(2usize)), Dim(Static(3usize))), "f32[2, 3]");
+}
+
 /// Has the fields of an array of `ndarray`, whose `v` is a number.
 #[derive(Serialize)]
 struct Other<V> {
