@@ -149,7 +149,7 @@ fn expect<T: Diffable>(
     let differs = |(_, (old, found)): &(usize, (&T::Leaf, &T::Leaf))| {
         old != found && (equals_itself(*old) || equals_itself(*found))
     };
-    let pairs = old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).enumerate();
+    let pairs = old.own_leaves().unwrap_or_default().iter().zip(found.below()).enumerate();
     let differences = pairs.filter(differs).take(MOST_DIFFERENCES).map(|(at, (old, found))| {
         let quoted = |leaf| Some(format!("`{}`", print(leaf)?));
         let path = path.join(&root.path_to_leaf(at));
@@ -305,10 +305,17 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let own = self.node.key(position).filter(|_| matches!(key, Key::Entry(_)));
         let key = own.as_ref().unwrap_or(key);
         let span = self.span(change)?;
+        if let Some(other) = group.iter().find(|it| it.span(self.depth) != span) {
+            let said = "the changes of one child are about different numbers of its siblings";
+            return Err(refused(said, &other.path));
+        }
         // In a place that the diff does not change, the elements may differ.
         let mut after = 0;
         while after < span {
-            let Some((child, count)) = self.rest.next_up_to(span - after) else {
+            let has_leaves = |child| side.at(child).counts_leaves();
+            let is_single = self.rest.clone().next().is_some_and(has_leaves);
+            let most = if is_single { 1 } else { span - after };
+            let Some((child, count)) = self.rest.next_up_to(most) else {
                 let said = format!("expected {span} children from here on, found {after}");
                 return Err(refused(said, &here(self.depth + 1)));
             };
@@ -332,9 +339,6 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         applied: Applied<'c, T>,
     ) -> Result<Option<(Key, PatchedChild<'a, 'c, T>)>> {
         let change = applied.changes.first().ok_or_else(|| bug!("a child has no change"))?;
-        if count > 1 && old_child.counts_leaves() {
-            return Err(refused(REPEATED, &change.path));
-        }
         let changed = PatchedChild::Changed(old_child.node, count, applied);
         let is_whole = change.path.keys().len() == self.depth + 1;
         Ok(Some(match &change.kind {
@@ -350,6 +354,9 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             ChangeKind::Removed(old) => {
                 expect(old, old_child, &change.path, self.print)?;
                 return Ok(None);
+            }
+            ChangeKind::Renamed { to } if !self.node.is_labelled() || !self.node.takes(to) => {
+                return Err(refused("no place for the new field or key", &change.path));
             }
             ChangeKind::Renamed { to } => (to.clone(), PatchedChild::Old(old_child.node, count)),
             ChangeKind::Replaced { old, new, .. } => {

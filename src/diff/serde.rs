@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::mem::discriminant;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
@@ -57,7 +56,11 @@ macro_rules! sparse_record {
                 let mut record = $record::default();
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
-                        $(stringify!($field) => record.$field = Some(map.next_value()?),)*
+                        $(stringify!($field) => {
+                            if record.$field.replace(map.next_value()?).is_some() {
+                                return Err(de::Error::duplicate_field(stringify!($field)));
+                            }
+                        })*
                         other => return Err(de::Error::unknown_field(other, FIELDS)),
                     }
                 }
@@ -125,7 +128,7 @@ impl ChangeRecord {
         })
     }
 
-    /// Returns `None` if the change is invalid, e.g. if a field that its kind needs is missing.
+    /// Returns `None` if the change is invalid, e.g. if its fields are not the fields of its kind.
     fn read<T: ExactText>(self, work: &mut usize) -> Result<Option<Change<T>>> {
         fn parse<P: ExactText>(text: Option<String>, work: &mut usize) -> Result<Option<P>> {
             text.map(|text| P::from_exact_text(&text, work)).transpose()
@@ -136,25 +139,34 @@ impl ChangeRecord {
         let keys =
             self.keys.map(|keys| keys.into_iter().map(|key| Key::from_exact_text(&key, work)));
         let keys = keys.map(Iterator::collect::<Result<_>>).transpose()?;
-        let is_key = |key: &Key| path.keys().last().map(discriminant) == Some(discriminant(key));
         let spans = self.spans.unwrap_or_else(|| vec![1; path.keys().len()]);
-        if spans.len() != path.keys().len() || spans.contains(&0) || !to.as_ref().is_none_or(is_key)
-        {
+        if spans.len() != path.keys().len() || spans.contains(&0) {
             return Ok(None);
         }
-        let replaced = |by, (old, new)| ChangeKind::Replaced { by, old, new };
-        let kind = match self.change.as_deref() {
-            Some("removed") => old.map(ChangeKind::Removed),
-            Some("added") => {
-                self.position.zip(new).map(|(position, new)| ChangeKind::Added { position, new })
+        let kind = self.change.as_deref().unwrap_or_default();
+        let of_kind = (self.by, self.position, old, new, to, self.names, keys);
+        let kind = match (kind, of_kind) {
+            ("removed", (None, None, Some(old), None, None, None, None)) => {
+                ChangeKind::Removed(old)
             }
-            Some("replaced") => self.by.zip(old.zip(new)).map(|(by, trees)| replaced(by, trees)),
-            Some("renamed") => to.map(|to| ChangeKind::Renamed { to }),
-            Some("retyped") => self.names.map(|(old, new)| ChangeKind::Retyped { old, new }),
-            Some("reordered") => keys.map(|keys| ChangeKind::Reordered { keys }),
-            _ => None,
+            ("added", (None, Some(position), None, Some(new), None, None, None)) => {
+                ChangeKind::Added { position, new }
+            }
+            ("replaced", (Some(by), None, Some(old), Some(new), None, None, None)) => {
+                ChangeKind::Replaced { by, old, new }
+            }
+            ("renamed", (None, None, None, None, Some(to), None, None)) => {
+                ChangeKind::Renamed { to }
+            }
+            ("retyped", (None, None, None, None, None, Some((old, new)), None)) => {
+                ChangeKind::Retyped { old, new }
+            }
+            ("reordered", (None, None, None, None, None, None, Some(keys))) => {
+                ChangeKind::Reordered { keys }
+            }
+            _ => return Ok(None),
         };
-        Ok(kind.map(|kind| Change { path, kind, spans }))
+        Ok(Some(Change { path, kind, spans }))
     }
 }
 
@@ -195,7 +207,7 @@ impl<'de, T: ExactText> Deserialize<'de> for Diff<T> {
             let told =
                 |what: &dyn fmt::Display| de::Error::custom(format!("change {index}: {what}"));
             let change = record.read(&mut work).map_err(|error| told(&error))?;
-            change.ok_or_else(|| told(&"it is not complete"))
+            change.ok_or_else(|| told(&"its fields do not fit together"))
         });
         Ok(Diff { changes: changes.collect::<Result<_, _>>()? })
     }

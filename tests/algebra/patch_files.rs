@@ -244,11 +244,14 @@ fn a_text_that_is_no_diff_is_refused() {
     insta::assert_snapshot!(refused("{}"), @"missing field `changes` at line 1 column 2");
     insta::assert_snapshot!(refused(r#"{"change": []}"#), @"unknown field `change`, expected `changes` at line 1 column 9");
     insta::assert_snapshot!(refused("1"), @"invalid type: integer `1`, expected struct DiffRecord at line 1 column 1");
-    insta::assert_snapshot!(change(r#""change": "removed""#), @"change 0: it is not complete");
+    insta::assert_snapshot!(change(r#""change": "removed""#), @"change 0: its fields do not fit together");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "80u15""#), @"change 0: expected a number that its kind can hold, found `80u15` at byte 0");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "[0u8; 100000000]""#), @"change 0: 99999983 nodes to visit, the limit is 16777216 at byte 15 (see `Limits::max_work`)");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "opaque [(); 100000000]""#), @"change 0: 99999979 nodes to visit, the limit is 16777216 at byte 22 (see `Limits::max_work`)");
-    insta::assert_snapshot!(change(r#""change": "lost""#), @"change 0: it is not complete");
+    insta::assert_snapshot!(change(r#""change": "added", "position": 0, "new": "1", "old": "2""#), @"change 0: its fields do not fit together");
+    insta::assert_snapshot!(change(r#""change": "removed", "old": "1", "old": "2""#), @"duplicate field `old` at line 1 column 73");
+    insta::assert_snapshot!(refused(r#"{"changes": [{"path": "[0]", "path": "[1]", "change": "removed", "old": "1"}]}"#), @"duplicate field `path` at line 1 column 42");
+    insta::assert_snapshot!(change(r#""change": "lost""#), @"change 0: its fields do not fit together");
     if !all() {
         return; // ten million leaves are read first
     }

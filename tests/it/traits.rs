@@ -230,6 +230,36 @@ fn a_diff_to_and_from_nothing_comes_back() {
     }
 }
 
+/// A patch of many elements without leaves fits elements with leaves wherever it changes nothing.
+#[test]
+fn a_change_of_many_elements_is_applied_to_each() {
+    let read = |text: &str| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
+    let patched = |old: &str, new: &str, document: &str| {
+        let json = serde_json::to_string(&read(old).diff(&read(new))).unwrap();
+        assert!(json.contains("spans"), "{json}");
+        let diff: Diff<Tree<Leaf>> = serde_json::from_str(&json).unwrap();
+        match read(document).patch(&diff) {
+            Ok(patched) => serde_json::to_string(&patched).unwrap(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let removed = |document| patched("[null, null, null, 5]", "[5]", document);
+    assert_eq!(removed("[null, null, null, 7]"), "[7]");
+    insta::assert_snapshot!(removed("[1, 2, 3, 5]"), @"expected `()`, found `*` at `[0]`");
+    insta::assert_snapshot!(removed("[null, 2, 2, 5]"), @"expected `()`, found `*` at `[1]`");
+    insta::assert_snapshot!(removed("[1, null, null, 5]"), @"expected `()`, found `*` at `[0]`");
+    fn elements(of: [&str; 3]) -> String {
+        format!("[{}]", of.map(|it| format!("{{{it}}}")).join(", "))
+    }
+    let inside = |document: [&str; 3]| {
+        let (old, new) = ([r#""a": null, "b": null"#; 3], [r#""b": null"#; 3]);
+        patched(&elements(old), &elements(new), &elements(document))
+    };
+    let others = inside([r#""a": null, "b": 1"#, r#""a": null, "b": 2"#, r#""a": null, "b": "x""#]);
+    assert_eq!(others, r#"[{"b":1},{"b":2},{"b":"x"}]"#);
+    insta::assert_snapshot!(inside([r#""a": null"#, r#""a": 1"#, r#""a": 1"#]), @r#"expected `()`, found `*` at `[1]["a"]`"#);
+}
+
 /// A foreign file may have changes that no diff makes.
 #[test]
 fn a_diff_that_lies_is_refused() {
@@ -243,13 +273,16 @@ fn a_diff_that_lies_is_refused() {
             .map(|tree| tree.to_string())
     };
     let path = r#"["a"][0]"#;
-    let incomplete = "change 0: it is not complete".to_owned();
+    let incomplete = "change 0: its fields do not fit together".to_owned();
     let removed = r#""change": "removed", "old": "None""#;
     assert_eq!(change(path, "[1]", removed), Err(incomplete.clone()));
     assert_eq!(change(path, "[1, 0]", removed), Err(incomplete.clone()));
     assert_eq!(change(path, "[1, 1]", r#""change": "removed""#), Err(incomplete.clone()));
     assert_eq!(change(path, "[1, 1]", r#""change": "lost""#), Err(incomplete.clone()));
-    assert_eq!(change(r#"["b"]"#, "[1]", r#""change": "renamed", "to": ".w""#), Err(incomplete));
+    assert_eq!(
+        change(r#"["b"]"#, "[1]", r#""change": "renamed", "to": ".w""#),
+        Err("no place for the new field or key at `[\"b\"]`".to_owned())
+    );
     let added = |spans: &str, position: usize, new: &str| {
         change(
             path,
@@ -277,9 +310,27 @@ fn a_diff_that_lies_is_refused() {
     insta::assert_snapshot!(refused(r#"{"a": []}"#, change), @r#"a field or a key has one child, not 2 at `["c"]`"#);
     insta::assert_snapshot!(refused(r#"{"a": 1, "b": 2}"#, &format!("{renamed}}}")), @r#"the new field or key exists already at `["a"]`"#);
     let change = r#"{"path": "[0]", "change": "removed", "old": "1u64", "spans": [3]}"#;
-    insta::assert_snapshot!(refused("[1, 2, 3]", change), @"a change repeats a subtree with leaves at `[0]`");
+    insta::assert_snapshot!(refused("[1, 2, 3]", change), @"expected `1u64`, found `2u64` at `[1]`");
     let change = r#"{"path": "[0][\"a\"]", "change": "removed", "old": "1u64", "spans": [3, 1]}"#;
-    insta::assert_snapshot!(refused(r#"[{"a": 1}, {"a": 2}, {"a": 3}]"#, change), @r#"a change repeats a subtree with leaves at `[0]["a"]`"#);
+    insta::assert_snapshot!(refused(r#"[{"a": 1}, {"a": 2}, {"a": 3}]"#, change), @r#"expected `1u64`, found `2u64` at `[1]["a"]`"#);
+    // Changes of one element that are about different numbers of elements.
+    let change = |field: &str, spans: &str| {
+        let path = format!("[0][{field:?}]");
+        format!(r#"{{"path": {path:?}, "change": "removed", "old": "None"{spans}}}"#)
+    };
+    let changes = format!("{}, {}", change("a", ""), change("b", r#", "spans": [3, 1]"#));
+    let document = r#"[{"a": null, "b": null}, {"a": null, "b": null}, {"a": null, "b": null}]"#;
+    insta::assert_snapshot!(refused(document, &changes), @r#"the changes of one child are about different numbers of its siblings at `[0]["b"]`"#);
+    // Only fields and entries have names.
+    let renamed = |path: &str, to: &str| {
+        format!(r#"{{"path": "{path}", "change": "renamed", "to": "{to}"}}"#)
+    };
+    insta::assert_snapshot!(refused("[1, 2, 3]", &renamed("[0]", "[5]")), @"no place for the new field or key at `[0]`");
+    let variant = Tree::new("Shape::Box { w: * }".parse().unwrap(), vec![1]).unwrap();
+    let diff: Diff<Tree<i32>> =
+        serde_json::from_str(&format!(r#"{{"changes": [{}]}}"#, renamed("::Box.w", "::Other.x")))
+            .unwrap();
+    insta::assert_snapshot!(variant.patch(&diff).unwrap_err(), @"no place for the new field or key at `::Box.w`");
     // Each alone is within the limits.
     let removed =
         |count| format!(r#"{{"path": "[[1u8; {count}]]", "change": "removed", "old": "1u64"}}"#);
