@@ -1,6 +1,6 @@
 //! Finds the changes between two trees or structures.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 use std::mem;
 use std::ops::Range;
@@ -27,17 +27,19 @@ impl TreeDef {
     ///
     /// Needs the feature `diff`.
     ///
-    /// Elements of sequences are paired so that as many as possible are equal. In sequences of more
-    /// than 2,048 elements, pairs are searched only near each difference, so that the time is
-    /// linear in the length. Two sequences of one length are compared by position, unless removing
-    /// a few elements and adding others makes fewer changes: from `[1, 2, 3, 4]` to `[2, 3, 4, 5]`
-    /// there are two.
+    /// Elements of sequences are paired so that as many as possible are equal. Beyond 4,096 removed and
+    /// added elements, they are paired piece by piece, and there may be more changes than
+    /// necessary. Two sequences of one length are compared by position, unless removing a few
+    /// elements and adding others makes fewer changes: from `[1, 2, 3, 4]` to `[2, 3, 4, 5]` there
+    /// are two.
     ///
     /// Fields and entries are compared by name or key. A missing child was renamed if it equals
     /// exactly one new child, and no other missing child equals that one.
     ///
-    /// Time and memory depend on the stored structure, in which equal siblings are one node. If
-    /// there are more than 65,536 changes, the diff is one change that replaces the whole.
+    /// Time and memory depend on the stored structure, in which equal siblings are one node. A diff
+    /// takes at most some 2²⁶ steps, and 64 more for each leaf, to pair elements and to find renames.
+    /// Beyond them, elements are paired by position, and a child with another name is another one.
+    /// If there are more than 65,536 changes, the diff is one change that replaces the whole.
     ///
     /// ```
     /// use treedef::{ChangeKind, TreeDef};
@@ -106,7 +108,7 @@ struct Changes<T> {
     /// differ in 2⁶⁰ places.
     most: usize,
     /// The number of leaves that the whole diff may still compare in order to pair elements by
-    /// their content.
+    /// their content and to find renames.
     work: usize,
 }
 
@@ -151,7 +153,7 @@ where
             None => None,
         };
         let below = if a.node.is_labelled() {
-            labelled(a, b)
+            labelled(a, b, &mut self.work)
         } else {
             let mut steps = listed(a, b, align(a, b, &mut self.work));
             if is_list(a.node) && a.node.num_children() == b.node.num_children() {
@@ -177,7 +179,7 @@ where
         if self.attempts >= MOST_ATTEMPTS || !may_be_shifted(a, b, found, &mut self.work) {
             return;
         }
-        let size = |side: Compared<'a, T>| side.below(1).len() + side.node.subtree().len();
+        let size = |side: Compared<'a, T>| side.below().len() + side.node.subtree().len();
         let cost = (size(a) + size(b)).saturating_mul(WORK_AGAIN); // in memory
         let Some(work) = self.work.checked_sub(cost) else { return };
         self.work = work;
@@ -280,7 +282,7 @@ where
             && range.end <= known.old.end
             && range.start - known.old.start == new.wrapping_sub(known.new);
         if !is_known {
-            let pairs = a.below(1).iter().zip(b.below(1)).enumerate();
+            let pairs = a.below().iter().zip(b.below()).enumerate();
             let differ = pairs.filter(|(_, (old, new))| old != new);
             let leaves = Rc::new(differ.map(|(index, _)| range.start + index).collect());
             self.differing = Differing { old: range, new, leaves };
@@ -364,10 +366,7 @@ fn listed<'a, T: Diffable>(
         match aligned {
             Aligned::Same(count) => (old, new) = (old + count, new + count),
             Aligned::Pair(x, y, count) => {
-                let (x, y) = (a.at(x), b.at(y));
-                if !x.equals(y, count) {
-                    steps.push(Step::pair(key(a, old), count, x, y));
-                }
+                steps.push(Step::pair(key(a, old), count, a.at(x), b.at(y)));
                 (old, new) = (old + count, new + count);
             }
             Aligned::Removed(x, span) => {
@@ -390,6 +389,7 @@ fn listed<'a, T: Diffable>(
 fn labelled<'a, T: Diffable>(
     a: Compared<'a, T>,
     b: Compared<'a, T>,
+    work: &mut usize,
 ) -> Option<Steps<Compared<'a, T>, ChangeKind<T>>> {
     let twins =
         |side: Compared<'_, T>| side.node.data().is_some_and(|data| data.labels.has_twins());
@@ -397,8 +397,8 @@ fn labelled<'a, T: Diffable>(
         return None;
     }
     let children = by_label(a.node, b.node, &Key::clone);
-    let alike = |x: NodeRef<'a>, y: NodeRef<'a>| a.at(x).equals(b.at(y), 1);
-    let renamed = renamed(&children, alike);
+    let renamed = renamed(&children, a, b, work);
+    let new_names: HashSet<usize> = renamed.values().copied().collect();
     let (mut steps, mut added) = (Vec::new(), Vec::new());
     let ranks = if b.node.is_sorted_map() { b.node.insertion_ranks() } else { Vec::new() };
 
@@ -417,11 +417,10 @@ fn labelled<'a, T: Diffable>(
         let keys = stay.into_iter().map(|position| b.node.child_key(position)).collect();
         steps.push(Step::here(ChangeKind::Reordered { keys }));
     }
-    let is_new = |at: usize| !renamed.values().any(|to| *to == at);
     for (at, (key, child)) in children.iter().enumerate() {
         let key = key.clone();
         match *child {
-            Labelled::Both(x, _, y) if alike(x, y) => {}
+            Labelled::Both(x, _, y) if a.at(x).equals(b.at(y)) => {}
             Labelled::Both(x, _, y) => steps.push(Step::pair(key, 1, a.at(x), b.at(y))),
             Labelled::First(x) => {
                 let kind = match renamed_to(at) {
@@ -430,7 +429,7 @@ fn labelled<'a, T: Diffable>(
                 };
                 steps.push(Step::found(key, 1, kind));
             }
-            Labelled::Second(position, y) if is_new(at) => {
+            Labelled::Second(position, y) if !new_names.contains(&at) => {
                 let new = T::cut(y, b.leaves);
                 let step = Step::found(key, 1, ChangeKind::Added { position, new });
                 added.push((ranks.get(position).copied(), step));
@@ -444,34 +443,52 @@ fn labelled<'a, T: Diffable>(
     Some(steps)
 }
 
-/// The maximum number of missing or new fields or keys for which renames are detected.
-const MOST_RENAMES: usize = 256;
-
 /// For each renamed child of the old node the new one, by their indices in `children`. A missing
 /// child was renamed if it equals exactly one new child, and no other missing child equals that
-/// one.
-fn renamed<'a>(
+/// one. If there is not enough `work` to know, it was not.
+fn renamed<'a, L: PartialEq>(
     children: &[(Key, Labelled<'a, 'a>)],
-    alike: impl Fn(NodeRef<'a>, NodeRef<'a>) -> bool,
+    a: DiffNode<'a, L>,
+    b: DiffNode<'a, L>,
+    work: &mut usize,
 ) -> HashMap<usize, usize> {
-    let (mut missing, mut extra) = (Vec::new(), Vec::new());
+    // Only children of one class can be equal.
+    let mut classes: BTreeMap<usize, (Vec<_>, Vec<_>)> = BTreeMap::new();
     for (at, (_, child)) in children.iter().enumerate() {
-        match child {
-            Labelled::First(old) => missing.push((at, *old)),
-            Labelled::Second(_, new) => extra.push((at, *new)),
+        match *child {
+            Labelled::First(old) => {
+                classes.entry(a.at(old).class()).or_default().0.push((at, a.at(old)));
+            }
+            Labelled::Second(_, new) => {
+                classes.entry(b.at(new).class()).or_default().1.push((at, b.at(new), 0));
+            }
             Labelled::Both(..) => {}
         }
     }
-    if missing.len().max(extra.len()) > MOST_RENAMES {
-        return HashMap::new();
+    let mut renamed = HashMap::new();
+    for (missing, mut extra) in classes.into_values() {
+        let mut candidates = Vec::new();
+        for (at, old) in missing {
+            let (mut equal, mut last) = (0, 0);
+            for (place, (_, new, olds)) in extra.iter_mut().enumerate() {
+                let Some(is_same) = old.same(*new, work) else { return renamed };
+                if is_same {
+                    (equal, last) = (equal + 1, place);
+                    *olds += 1;
+                }
+                if equal > 1 {
+                    break;
+                }
+            }
+            candidates.extend((equal == 1).then_some((at, last)));
+        }
+        let only = |(at, place)| {
+            let (to, _, olds): &(usize, _, usize) = extra.get(place)?;
+            (*olds == 1).then_some((at, *to))
+        };
+        renamed.extend(candidates.into_iter().filter_map(only));
     }
-    let renamed = missing.iter().filter_map(|&(at, old)| {
-        let mut equal = extra.iter().filter(|(_, new)| alike(old, *new));
-        let (to, new) = equal.next().filter(|_| equal.next().is_none())?;
-        let twice = missing.iter().any(|(other, node)| *other != at && alike(*node, *new));
-        (!twice).then_some((at, *to))
-    });
-    renamed.collect()
+    renamed
 }
 
 impl Labels {

@@ -3,6 +3,8 @@
 mod change;
 mod classes;
 mod node;
+mod elements;
+mod edits;
 mod align;
 mod shifted;
 mod changes;

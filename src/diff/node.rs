@@ -61,23 +61,38 @@ impl<'a, L> DiffNode<'a, L> {
         DiffNode { node, ..self }
     }
 
-    /// The compared leaves of `siblings` siblings of one run, starting with this node. Leaves of
-    /// size zero are never compared: they have only one value, and there may be 2⁶⁰ of them.
-    pub(super) fn below(self, siblings: usize) -> &'a [L] {
-        below(self.node, self.leaves.filter(|_| size_of::<L>() > 0), siblings)
+    /// The compared leaves. Leaves of size zero are never compared: they have only one value, and there
+    /// may be 2⁶⁰ of them.
+    pub(super) fn below(self) -> &'a [L] {
+        below(self.node, self.leaves.filter(|_| size_of::<L>() > 0), 1)
+    }
+
+    pub(super) fn class(self) -> usize {
+        self.classes.get(self.node.index()).copied().or_bug()
     }
 
     pub(super) fn same_class(self, other: Self) -> bool {
-        let class = |it: Self| it.classes.get(it.node.index()).copied().or_bug();
-        class(self) == class(other)
+        self.class() == other.class()
     }
 
-    /// Whether `siblings` siblings are equal on both sides, starting with these nodes.
-    pub(super) fn equals(self, other: Self, siblings: usize) -> bool
+    pub(super) fn equals(self, other: Self) -> bool
     where
         L: PartialEq,
     {
-        self.same_class(other) && self.below(siblings) == other.below(siblings)
+        self.same_class(other) && self.below() == other.below()
+    }
+
+    /// Whether both are [equal](Self::equals), if the comparison is possible within `work`: one step, and one
+    /// for each leaf that is equal from the first on.
+    pub(super) fn same(self, other: Self, work: &mut usize) -> Option<bool>
+    where
+        L: PartialEq,
+    {
+        let is_one_class = self.same_class(other);
+        let (old, new) = (self.below(), other.below());
+        let all = old.iter().zip(new).take_while(|(old, new)| is_one_class && old == new).count();
+        *work = work.checked_sub(all)?.checked_sub(1)?;
+        Some(is_one_class && all == old.len())
     }
 
     /// The children with leaves that differ, if the two structures are equal: each with its position

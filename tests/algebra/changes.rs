@@ -231,6 +231,27 @@ fn long_reports_are_cut_off_unless_all_is_asked_for() {
     assert_eq!(format!("{diff:#}").lines().count(), 51);
 }
 
+/// A state dict whose names all have another prefix.
+#[test]
+fn any_number_of_children_is_renamed() {
+    let of = |prefix: &str, value: &dyn Fn(usize) -> Option<usize>| {
+        let entries = (0..1_000).map(|n| (format!("{prefix}{n:04}"), value(n)));
+        Tree::of(&entries.collect::<std::collections::BTreeMap<_, _>>()).unwrap()
+    };
+    let renamed = |value: &dyn Fn(usize) -> Option<usize>| {
+        let (old, new) = (of("a", value), of("b", value));
+        let diff = old.diff(&new);
+        assert_eq!(old.patch(&diff).unwrap(), new);
+        let is_renamed =
+            |it: &&_| matches!(it, treedef::Change { kind: ChangeKind::Renamed { .. }, .. });
+        (diff.changes.len(), diff.changes.iter().filter(is_renamed).count())
+    };
+    assert_eq!(renamed(&Some), (1_000, 1_000));
+    // Which of two equal children it was is unknown.
+    assert_eq!(renamed(&|n| Some(n.min(998))), (1_002, 998));
+    assert_eq!(renamed(&|n| (n == 7).then_some(7)), (1_999, 1));
+}
+
 /// Forty layers with one change each are one line; the changes stay as they are.
 #[test]
 fn the_same_change_in_many_elements_is_one_line() {

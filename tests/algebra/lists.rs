@@ -1,5 +1,7 @@
 //! Which elements of two lists a diff pairs.
 
+use std::cell::Cell;
+
 use proptest::prelude::*;
 use treedef::{Diff, Limits, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_testing::cases::{all, cases};
@@ -215,7 +217,6 @@ fn similar(a: &[usize], b: &[usize]) -> usize {
     lengths[b.len()]
 }
 
-/// Lists of more than 2,048 elements are matched from one difference to the next.
 #[test]
 fn few_changes_in_a_long_list_are_few_changes() {
     let list = |numbers: &[usize]| {
@@ -252,11 +253,17 @@ fn few_changes_in_a_long_list_are_few_changes() {
     // Single elements, some of them close to each other.
     few(&old, &without(&|at| at % 1_000 == 7 || at % 1_000 == 11), 40);
     few(&without(&|at| at % 1_000 == 7 || at % 1_000 == 11), &old, 40);
-    // A block that is longer than any window, at the start, within and at the end.
+    // A long block, at the start, within and at the end.
     for start in if all() { vec![0, 9_000, 15_000] } else { vec![9_000] } {
         let rest = without(&|at| (start..start + 5_000).contains(&at));
         few(&old, &rest, 5_000);
         few(&rest, &old, 5_000);
+    }
+    for start in [0, 500, 1_500, 1_800, 2_500, 3_000] {
+        let (old, mut rest) = (&old[..4_000], old[..4_000].to_vec());
+        rest.drain(start..start + 1_000);
+        few(old, &rest, 1_000);
+        few(&rest, old, 1_000);
     }
     // A block of others in its place, and one element that is gone.
     let mut other = without(&|at| at == 500);
@@ -266,6 +273,86 @@ fn few_changes_in_a_long_list_are_few_changes() {
     let mut other = without(&|at| at % 500 == 3);
     (0..100).for_each(|at| other.insert(at * 190, 9_001));
     few(&old, &other, 140);
+}
+
+/// Blocks of different lengths have as many changes as the longer one has elements.
+#[test]
+fn blocks_in_a_long_list_are_replaced_by_others() {
+    let plain = |numbers: &[usize]| Tree::<u64>::of_as(numbers).unwrap();
+    let old: Vec<usize> = (0..4_000).collect();
+    // Where the blocks are, and by how many others each is replaced.
+    for blocks in [
+        &[(500..600, 101)][..],
+        &[(500..550, 51)],
+        &[(500..1_500, 1)],
+        &[(500..501, 1_500)],
+        &[(500..600, 101), (3_000..3_100, 90)],
+        &[(500..600, 150), (1_500..1_600, 50), (3_000..3_100, 90)],
+        &[(0..700, 2), (2_000..2_001, 800), (3_900..4_000, 1)],
+    ] {
+        let (mut new, mut most) = (old.clone(), 0);
+        for (at, (block, others)) in blocks.iter().enumerate().rev() {
+            let first = 10_000 * (at + 1);
+            new.splice(block.clone(), first..first + others);
+            most += block.len().max(*others);
+        }
+        for (a, b) in [(&old, &new), (&new, &old)] {
+            let (a, b) = (plain(a), plain(b));
+            let diff = a.diff(&b);
+            assert_eq!(diff.changes.len(), most, "{blocks:?}");
+            assert_eq!(a.patch(&diff).unwrap(), b);
+        }
+    }
+}
+
+/// The number of nodes in an element does not matter.
+#[test]
+fn large_elements_are_paired_by_their_content() {
+    let record = |n: usize| {
+        let kinds = (0..40).map(|at| if at % 2 == 0 { "[*], " } else { "*, " });
+        let more = if n.is_multiple_of(2) { "None" } else { "()" };
+        (format!("({}{more})", kinds.collect::<String>()), vec![n; 40])
+    };
+    let list = |numbers: &[usize]| {
+        let (texts, leaves): (Vec<_>, Vec<_>) = numbers.iter().copied().map(record).unzip();
+        Tree::new(parsed(&format!("[{}]", texts.join(", "))), leaves.concat()).unwrap()
+    };
+    let numbers: Vec<usize> = (0..1_000).collect();
+    let (old, new) = (list(&numbers[1..]), list(&numbers));
+    let last = new.leaves().len() - 1;
+    let (treedef, mut leaves) = new.into_parts();
+    leaves[last] = 7;
+    let new = Tree::new(treedef, leaves).unwrap();
+    let diff = old.diff(&new);
+    let paths: Vec<String> = diff.changes.iter().map(|it| it.path.to_string()).collect();
+    assert_eq!(paths, ["[998].39", "[0]"]);
+    assert_eq!(old.patch(&diff).unwrap(), new);
+}
+
+/// Rows that begin alike: the number of compared leaves is bounded.
+#[test]
+fn long_rows_that_begin_alike_are_compared_in_bounded_work() {
+    thread_local!(static COMPARED: Cell<usize> = const { Cell::new(0) });
+    #[derive(Clone, Debug)]
+    struct Counted(usize);
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0 == other.0
+        }
+    }
+    let rows = |first: usize, count: usize| {
+        let row = |n: usize| (0..1_000).map(move |at| Counted(if at == 999 { n } else { 0 }));
+        let leaves = (first..first + count).flat_map(row).collect();
+        Tree::new(parsed(&format!("[[*; 1000]; {count}]")), leaves).unwrap()
+    };
+    let count = 600;
+    let (old, new) = (rows(1, count), rows(10_000, count + 1));
+    let diff = old.diff(&new);
+    assert_eq!(diff.changes.len(), count + 1);
+    let leaves = count * 1_000;
+    assert!(COMPARED.get() <= (1 << 26) + 68 * leaves, "{} compared", COMPARED.get());
+    assert_eq!(old.patch(&diff).unwrap(), new);
 }
 
 /// Nothing in common: the number of comparisons is bounded.
