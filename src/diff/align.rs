@@ -60,7 +60,8 @@ pub(super) fn align_by_content<'a, L: PartialEq>(
 struct Alignment<'a, 's> {
     old: ElementGroups<'a>,
     new: ElementGroups<'a>,
-    /// Compares two elements. It reduces the work that is left, and returns `None` if that is too little.
+    /// Compares two elements. It reduces the work that is left, and returns `None` if that is too
+    /// little.
     same: &'s mut dyn FnMut(NodeRef<'a>, NodeRef<'a>, &mut usize) -> Option<bool>,
     aligned: Vec<Aligned<'a>>,
 }
@@ -150,7 +151,7 @@ impl<'a> Alignment<'a, '_> {
         }
     }
 
-    /// Appends elements, together with those before if they are equal neighbours.
+    /// Appends elements. Equal neighbours are one entry.
     fn push(&mut self, next: Aligned<'a>) {
         use Aligned::{Added, Pair, Removed, Same};
         let (of_old, of_new) = (&self.old, &self.new);

@@ -27,8 +27,8 @@ impl TreeDef {
     ///
     /// Needs the feature `diff`.
     ///
-    /// Elements of sequences are paired so that as many as possible are equal. Beyond 4,096 removed and
-    /// added elements, they are paired piece by piece, and there may be more changes than
+    /// Elements of sequences are paired so that as many as possible are equal. Beyond 4,096 removed
+    /// and added elements, they are paired piece by piece, and there may be more changes than
     /// necessary. Two sequences of one length are compared by position, unless removing a few
     /// elements and adding others makes fewer changes: from `[1, 2, 3, 4]` to `[2, 3, 4, 5]` there
     /// are two.

@@ -18,12 +18,13 @@ const MOST_EQUAL: usize = 1 << 20;
 /// The work of one step along the path, in compared leaves.
 const STEP: usize = 4;
 
-/// Compares two elements by their positions. It reduces the work that is left, and stops with `None`.
+/// Compares two elements by their positions. It reduces the work that is left, and returns `None`
+/// if that is too little.
 pub(super) type SameElements<'s> = &'s mut dyn FnMut(usize, usize, &mut usize) -> Option<bool>;
 
-/// Follows the path with the fewest removals and insertions, by the greedy algorithm of Myers, until
-/// it is at the ends of both lists, has more than `most` of them, or no work is left. Returns the equal elements
-/// along the longest path, and its end.
+/// Follows the paths with the fewest removals and insertions, by the greedy algorithm of Myers, to
+/// the ends of both lists, or up to `most` of them, or while there is work left. Returns the equal
+/// elements along the longest path, and the place where it ends.
 pub(super) fn fewest_edits(
     (olds, news): (usize, usize),
     most: usize,

@@ -1,4 +1,4 @@
-//! The elements of a list by their positions, whatever the number of them that a stored one stands for.
+//! The elements of a list by their positions. One stored element may stand for any number of them.
 
 use crate::treedef::node_ref::NodeRef;
 
@@ -22,7 +22,7 @@ struct GroupRun<'a> {
 }
 
 impl<'a> ElementGroups<'a> {
-    /// If the elements `are_grouped`, all of a run are one group, unless they have leaves to compare.
+    /// If elements `are_grouped`, a run is one group, unless it has leaves that are compared.
     pub(super) fn of<L>(list: DiffNode<'a, L>, are_grouped: bool) -> Self {
         let (mut runs, mut len, mut has_leaves) = (Vec::new(), 0, false);
         for (first, repeat) in list.node.runs() {
@@ -56,8 +56,8 @@ impl<'a> ElementGroups<'a> {
         self.runs.partition_point(|run| run.start <= at).checked_sub(1)
     }
 
-    /// Takes the first elements of a group, or with `is_end` the last ones. Returns the number of groups that have no
-    /// more: 1, or 0 if elements are left.
+    /// Takes the first elements of a group, or with `is_end` the last ones. Returns the number of
+    /// groups that are used up: 0 or 1.
     pub(super) fn take(&mut self, at: usize, count: usize, is_end: bool) -> usize {
         let run = self.run_of(at).and_then(|run| self.runs.get_mut(run));
         match run.filter(|run| run.count > count) {

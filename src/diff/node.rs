@@ -61,8 +61,8 @@ impl<'a, L> DiffNode<'a, L> {
         DiffNode { node, ..self }
     }
 
-    /// The compared leaves. Leaves of size zero are never compared: they have only one value, and there
-    /// may be 2⁶⁰ of them.
+    /// The compared leaves. Leaves of size zero are never compared: they have only one value, and
+    /// there may be 2⁶⁰ of them.
     pub(super) fn below(self) -> &'a [L] {
         below(self.node, self.leaves.filter(|_| size_of::<L>() > 0), 1)
     }
@@ -82,8 +82,8 @@ impl<'a, L> DiffNode<'a, L> {
         self.same_class(other) && self.below() == other.below()
     }
 
-    /// Whether both are [equal](Self::equals), if the comparison is possible within `work`: one step, and one
-    /// for each leaf that is equal from the first on.
+    /// Whether both are [equal](Self::equals). Each leaf that is equal, from the first on, and the
+    /// comparison itself reduce `work`. `None` if it is too little.
     pub(super) fn same(self, other: Self, work: &mut usize) -> Option<bool>
     where
         L: PartialEq,

@@ -65,7 +65,7 @@ pub(super) fn may_be_shifted<L: PartialEq>(
     end == (count, count) && has_moved
 }
 
-/// The number of elements and leaves that are compared for each change that was found.
+/// The work for each change that was found.
 const LOOKED_AT: usize = 1 << 6;
 
 /// The number of insertions and removals that are tried in the shortest lists.

@@ -305,6 +305,48 @@ fn blocks_in_a_long_list_are_replaced_by_others() {
     }
 }
 
+/// Long lists with runs that are cut at any place, with and without leaves.
+#[test]
+fn any_blocks_of_long_lists_are_replaced() {
+    for seed in 0..u64::from(cases(100).max(5)) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let length = random.usize(2_049..3_000);
+        let mut kind = 0;
+        let mut next = |number: usize, random: &mut fastrand::Rng| {
+            if random.usize(..4) == 0 {
+                kind = random.usize(..3);
+            }
+            (kind, number)
+        };
+        let old: Vec<_> = (0..length).map(|number| next(number, &mut random)).collect();
+        let (mut new, mut most) = (old.clone(), 0);
+        for block in 0..random.usize(1..5) {
+            let start = random.usize(..new.len());
+            let end = random.usize(start..new.len().min(start + 200));
+            let first = 10_000 * (block + 1);
+            let others = first..first + random.usize(..200);
+            most += others.len() + (end - start);
+            let others: Vec<_> = others.map(|number| next(number, &mut random)).collect();
+            new.splice(start..end, others);
+        }
+        let list = |elements: &[(usize, usize)]| {
+            let texts = elements.iter().map(|(kind, _)| ["*", "[*]", "None"][*kind]);
+            let treedef = parsed(&format!("[{}]", texts.collect::<Vec<_>>().join(", ")));
+            let leaves = elements.iter().filter(|(kind, _)| *kind < 2).map(|(_, number)| *number);
+            Tree::new(treedef, leaves.collect()).unwrap()
+        };
+        let (a, b) = (list(&old), list(&new));
+        let structures = a.treedef().diff(b.treedef());
+        assert_eq!(&a.treedef().patch(&structures).unwrap(), b.treedef(), "{seed}");
+        let diff = a.diff(&b);
+        assert_eq!(a.patch(&diff).unwrap(), b, "{seed}");
+        if old.len() != new.len() {
+            let places = diff.changes.iter().map(|change| change.places()).sum::<usize>();
+            assert!(places <= most, "{seed}: {places} > {most}");
+        }
+    }
+}
+
 /// The number of nodes in an element does not matter.
 #[test]
 fn large_elements_are_paired_by_their_content() {
