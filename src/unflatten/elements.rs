@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use super::children::NextChild;
 use super::cursor::{Cursor, NodeDeserializer, OpenCompound};
 use super::fast::ahead::{Ahead, Floats};
-use super::fast::is_plain;
+use super::fast::{is_plain, may_be_leaf};
 
 /// The elements of a sequence, a tuple or a tuple struct.
 pub(super) struct Elements<'c, 'de> {
@@ -225,7 +225,7 @@ impl<'de> SeqAccess<'de> for ElementAccess<'_, '_, 'de> {
                 self.all.ahead.floats.read = self.floats.read;
                 return Ok(Some(value));
             }
-            if const { size_of::<T>() <= size_of::<u64>() } {
+            if const { may_be_leaf::<T>() } {
                 if self.all.are_done() {
                     return Ok(None);
                 }

@@ -8,7 +8,7 @@ use crate::model::{LeafKind, Value};
 
 use super::super::children::NextChild;
 use super::super::cursor::{Cursor, Found, LEAF};
-use super::plain::lone;
+use super::plain::{lone, may_be_leaf};
 
 /// The fewest elements of a run for which a layout is made.
 const RUN: usize = 8;
@@ -181,7 +181,7 @@ impl<'de> Ahead<'de> {
         *self = RunKind::OneByOne.into();
     }
 
-    /// Reads the next leaf, if that is no float, for a type that is no larger than a number.
+    /// Reads the next leaf, if that is no float, for a type that may be a number.
     #[inline(always)]
     pub(in crate::unflatten) fn next_leaf<'t, T: Deserialize<'t>>(
         &mut self,
@@ -189,7 +189,7 @@ impl<'de> Ahead<'de> {
         next: &mut NextChild<'de>,
     ) -> Option<T> {
         let are_leaves = self.are_leaves() && next.left > 0;
-        if !are_leaves || const { size_of::<T>() > size_of::<u64>() } {
+        if !are_leaves || const { !may_be_leaf::<T>() } {
             return None;
         }
         let leaf = next.location.leaf;

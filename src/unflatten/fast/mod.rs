@@ -10,4 +10,4 @@
 pub(super) mod plain;
 pub(super) mod ahead;
 
-pub(super) use plain::{is_plain, read_whole};
+pub(super) use plain::{is_plain, may_be_leaf, read_whole};
