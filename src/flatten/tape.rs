@@ -38,7 +38,7 @@ use crate::call_stack;
 use crate::calls::text_of;
 use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
-use crate::leaf::object::expect_scalar;
+use crate::leaf::object::OuterObjects;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MAX_KEY_NESTING, NodeKind, Options, Value, Word};
 use crate::path::Key;
@@ -67,6 +67,7 @@ pub(super) struct Tape {
     pub(super) rows: Rows,
     pub(super) failure: Option<Box<Failure>>,
     pub(super) memory: Memory,
+    pub(super) outer: OuterObjects,
 }
 
 /// The options of a walk.
@@ -607,7 +608,6 @@ impl Tape {
             return Err(self.swallowed(true));
         }
         if self.settings.objects == Objects::None {
-            expect_scalar(self.settings.refuses_objects);
             return Ok(at);
         }
         if self.captures.is_inside() || self.captures.next_label.is_some() {
@@ -798,6 +798,7 @@ impl Tape {
         captures.clear();
         self.rows.checks = 0;
         self.settings.objects = Objects::None;
+        self.outer = OuterObjects::default();
         self.leaves = Sink::Counted(0);
     }
 }

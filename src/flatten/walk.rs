@@ -22,6 +22,7 @@ use std::mem;
 use crate::bug::bug;
 use crate::call_stack;
 use crate::error::Result;
+use crate::leaf::object::{ObjectsAre, OuterObjects};
 use crate::leaf::sink::Sink;
 use crate::model::{Limits, Options, Script, TreeDef, Value};
 
@@ -81,7 +82,12 @@ impl ValueWalk {
 
     fn prepare(&mut self, leaves: Sink, settings: Settings, like: Option<(&TreeDef, bool)>) {
         let tape = &mut *self.tape;
-        let Settings { options, limits, objects, predicts, .. } = settings;
+        let Settings { options, limits, objects, refuses_objects, predicts, .. } = settings;
+        tape.outer = OuterObjects::around(match objects {
+            Objects::None if refuses_objects => ObjectsAre::Refused,
+            Objects::None => ObjectsAre::Scalars,
+            Objects::AmongStatics | Objects::AmongLeaves => ObjectsAre::Taken,
+        });
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
         tape.settings = Settings { predicts, is_like: like.is_some(), ..settings };

@@ -85,35 +85,42 @@ pub(crate) const SCALAR_MARK: &str = "__treedef_private_Scalar";
 const BUFFERED: [u8; 8] = *b"\xffobject\xff";
 
 thread_local! {
-    /// The objects of the walk.
+    /// The objects of the innermost walk that takes any.
     static SCOPE: RefCell<Option<ObjectScope>> = const { RefCell::new(None) };
 
-    /// How a walk takes the next object, if it is a walk that takes none.
-    static NEXT: Cell<TakenAs> = const { Cell::new(TakenAs::Object) };
+    /// What objects are in the current walk.
+    static OBJECTS: Cell<ObjectsAre> = const { Cell::new(ObjectsAre::Scalars) };
 }
 
-/// How an object is taken.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum TakenAs {
-    #[default]
-    Object,
-    /// As the scalar that it is.
-    Scalar,
+/// What objects are in a walk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectsAre {
+    /// The scalars that they are, or errors. Also outside of all walks.
+    Scalars,
+    /// Errors, also if they are scalars.
     Refused,
+    /// The objects of the scope.
+    Taken,
 }
 
-/// The walk takes no objects, so the next one is a scalar, or an error.
-pub(crate) fn expect_scalar(refused: bool) {
-    let taken = if refused { TakenAs::Refused } else { TakenAs::Scalar };
-    let _ = NEXT.try_with(|next| next.set(taken)); // it fails only at the end of the thread
+/// Restores what objects are in the walk around this one, also after a panic.
+#[derive(Default)]
+pub(crate) struct OuterObjects(Option<ObjectsAre>);
+
+impl OuterObjects {
+    /// For a walk that begins. It has its own objects or none, but never those of the walk around it.
+    #[inline]
+    pub(crate) fn around(objects: ObjectsAre) -> Self {
+        OuterObjects(Some(OBJECTS.replace(objects)))
+    }
 }
 
-/// How the next object is taken. Outside of a walk for objects it is a scalar.
-fn next_taken() -> TakenAs {
-    let is_outside = || SCOPE.try_with(|place| place.borrow().is_none()).unwrap_or(true); // see `with_scope`
-    match NEXT.try_with(Cell::take).unwrap_or_default() {
-        TakenAs::Object if is_outside() => TakenAs::Scalar,
-        taken => taken,
+impl Drop for OuterObjects {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(objects) = self.0 {
+            OBJECTS.set(objects);
+        }
     }
 }
 
@@ -167,6 +174,9 @@ fn with_scope<R>(
     action: impl FnOnce(&mut ObjectScope) -> Result<R, String>,
     outside: impl FnOnce() -> String,
 ) -> Result<R, String> {
+    if OBJECTS.get() != ObjectsAre::Taken {
+        return Err(outside());
+    }
     let done = SCOPE.try_with(|place| place.borrow_mut().as_mut().map(action));
     done.ok().flatten().unwrap_or_else(|| Err(outside()))
 }
@@ -322,8 +332,7 @@ pub fn serialize<T: Clone + 'static, S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     match ErrorOwner::of::<S::Error>() {
         ErrorOwner::Walk => serializer.serialize_newtype_struct(OBJECT_MARK, &MarkedObject(value)),
-        // Rows are taken where no objects are walked.
-        ErrorOwner::Guess => scalar(value, serializer, || "an object".to_owned()),
+        ErrorOwner::Guess => MarkedObject(value).serialize(serializer),
         ErrorOwner::Format => scalar(value, serializer, no_form::<T>),
     }
 }
@@ -333,14 +342,13 @@ struct MarkedObject<'a, T>(&'a T);
 
 impl<T: Clone + 'static> Serialize for MarkedObject<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match next_taken() {
-            TakenAs::Scalar => scalar(self.0, serializer, not_walked::<T>),
-            TakenAs::Refused => Err(ser::Error::custom(not_walked::<T>())),
-            TakenAs::Object => match collect(self.0) {
-                // As bits, because a walk collects floats in blocks.
-                Ok(number) => serializer.serialize_f64(f64::from_bits(number)),
-                Err(message) => Err(ser::Error::custom(message)),
-            },
+        if OBJECTS.get() == ObjectsAre::Scalars {
+            return scalar(self.0, serializer, not_walked::<T>);
+        }
+        match collect(self.0) {
+            // As bits, because a walk collects floats in blocks.
+            Ok(number) => serializer.serialize_f64(f64::from_bits(number)),
+            Err(message) => Err(ser::Error::custom(message)),
         }
     }
 }
@@ -389,7 +397,8 @@ fn scalar_of<'de, T: 'static, D: Deserializer<'de>>(
 }
 
 /// Takes the object for a field: for `#[serde(with = "treedef::object")]`. The object is moved, or
-/// cloned if serde reads from a buffer, below `untagged` and `flatten`.
+/// cloned if serde reads from a buffer, below `untagged` and `flatten`. In such a buffer the object is a placeholder
+/// of bytes: in an `untagged` enum, a variant that takes any bytes must come after the variants with objects.
 ///
 /// # Errors
 ///
@@ -425,7 +434,7 @@ impl<'de, T: Clone + 'static> de::Visitor<'de> for ObjectVisitor<T> {
 
     /// A buffer of serde answers with its content, and the walk with a scalar where it takes no objects.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, buffer: D) -> Result<T, D::Error> {
-        if next_taken() == TakenAs::Scalar {
+        if OBJECTS.get() == ObjectsAre::Scalars {
             return scalar_of(buffer, not_given_back::<T>);
         }
         buffer.deserialize_bytes(BufferedVisitor(PhantomData))

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::float::Half;
 use crate::leaf::leaf_type::Source;
-use crate::leaf::object::{OBJECT_MARK, SCALAR_MARK, expect_scalar};
+use crate::leaf::object::{OBJECT_MARK, ObjectsAre, OuterObjects, SCALAR_MARK};
 use crate::model::{Labels, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
@@ -50,6 +50,7 @@ pub(super) struct Cursor<'de> {
     pub(super) text: &'de str,
     /// Room for the text of a character.
     pub(super) character: [u8; 4],
+    _outer: OuterObjects,
 }
 
 /// A location in a structure: a node, or the end behind the last one.
@@ -173,6 +174,10 @@ impl<'de> Cursor<'de> {
                 outermost: None,
                 outer: Vec::new(),
             },
+            _outer: OuterObjects::around(match leaves {
+                Source::Objects(_) => ObjectsAre::Taken,
+                _ => ObjectsAre::Scalars,
+            }),
             supply: Supply::new(leaves),
             fixed: None,
             locations: Vec::new(),
@@ -512,12 +517,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     fn object(&mut self, may_be_scalar: bool) -> Interior {
         if may_be_scalar && !self.supply.are_objects() {
-            let inside = self.pass();
-            // Where the walk ends here, no object takes what is expected.
-            if matches!(inside, Interior::Same) {
-                expect_scalar(false);
-            }
-            return inside;
+            return self.pass();
         }
         if self.settle().is_err() {
             return Interior::TooDeep;

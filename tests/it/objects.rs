@@ -375,6 +375,55 @@ fn scalars_go_through_the_buffers_of_serde() {
     back(Tagged::A(inside));
 }
 
+/// serde buffers the enum while it is serialized, and the struct while it is rebuilt.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Buffered {
+    #[serde(flatten)]
+    e: BufferedEnum,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum BufferedEnum {
+    A {
+        #[serde(with = "object")]
+        x: f64,
+    },
+}
+
+fn buffered_scalar_is_itself(x: f64) {
+    let value = Buffered { e: BufferedEnum::A { x } };
+    let (leaves, treedef) = treedef::flatten(&value).unwrap();
+    assert_eq!(leaves, [x.into()]);
+    assert_eq!(treedef::unflatten::<Buffered>(&treedef, &leaves).unwrap(), value);
+    assert_eq!(leaves[0].clone().into_typed::<Object<f64>>().unwrap(), Object(x));
+}
+
+/// serde asks for an object when it fills its buffer, not when the walk comes to it.
+#[test]
+fn an_object_in_a_buffer_leaves_nothing_for_the_next_walk() {
+    buffered_scalar_is_itself(0.5);
+    assert_eq!(flatten_objects::<f64>(&[Object(0.25), Object(7.0)]).unwrap().0, [0.25, 7.0]);
+    let value = Buffered { e: BufferedEnum::A { x: 0.5 } };
+    let (objects, treedef) = flatten_objects::<f64>(&value).unwrap();
+    buffered_scalar_is_itself(0.5);
+    assert_eq!(unflatten_objects::<Buffered, f64>(&treedef, objects).unwrap(), value);
+
+    // A walk that refuses objects refuses those in buffers and in rows.
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Number {
+        Plain(f64),
+        Object(Object<f64>),
+    }
+    let refusing = treedef::__private::without_objects(Flattener::new());
+    insta::assert_snapshot!(refused(refusing.flatten(&value)), @"a `f64` is an object: the leaves have to be of this type, as in `treedef::flatten_objects::<f64>` at the root");
+    let numbers: Vec<Number> =
+        (0..20).map(|_| Number::Plain(0.5)).chain([Number::Object(Object(1.5))]).collect();
+    insta::assert_snapshot!(refused(refusing.flatten(&numbers)), @"a `f64` is an object: the leaves have to be of this type, as in `treedef::flatten_objects::<f64>` at `[20]`");
+    assert_eq!(flatten_objects::<f64>(&[Object(0.25)]).unwrap().0, [0.25]);
+    assert_eq!(treedef::flatten(&numbers).unwrap().0.len(), 21);
+}
+
 /// A walk inside of a walk for objects takes none, so there they are scalars.
 #[test]
 fn a_walk_inside_of_one_for_objects_takes_scalars() {
@@ -387,6 +436,7 @@ fn a_walk_inside_of_one_for_objects_takes_scalars() {
             assert_eq!(treedef.to_string(), "(*, *)");
             let back: (Object<f64>, Object<String>) = treedef::unflatten(&treedef, leaves).unwrap();
             assert_eq!(back, inner);
+            buffered_scalar_is_itself(self.0);
             object::serialize(&self.0, serializer)
         }
     }
@@ -394,6 +444,7 @@ fn a_walk_inside_of_one_for_objects_takes_scalars() {
         fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let (leaves, treedef) = treedef::flatten(&Object(0.5)).unwrap();
             assert_eq!(treedef::unflatten::<Object<f64>>(&treedef, leaves).unwrap(), Object(0.5));
+            buffered_scalar_is_itself(0.5);
             object::deserialize(deserializer).map(Nested)
         }
     }
@@ -492,6 +543,7 @@ fn walks_inside_walks_failures_and_panics_leave_nothing_behind() {
             assert!(treedef::flatten(&linear(1.0, None)).is_err());
             let inner = catch_unwind(|| flatten_objects::<i32>(&Panics));
             assert!(inner.is_err());
+            assert!(catch_unwind(|| treedef::flatten(&Panics)).is_err());
             object::serialize(&self.0, serializer)
         }
     }
