@@ -643,7 +643,7 @@ pub(crate) struct Insertion {
 /// | limit | default | what it bounds | why |
 /// |---|---|---|---|
 /// | [`max_depth`](Self::max_depth) | 128, as in serde_json and ron | nested containers, keys included | recursive code needs stack for each level |
-/// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding or printing visits, where 16 bytes of names, keys and statics count as one; leaves, columns and parts that an operation makes; scalars that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
+/// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding or printing visits, where 16 bytes of names, keys and statics count as one; leaves, columns and parts that an operation makes; scalars and texts that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
 /// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 56 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
 /// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
 ///

@@ -10,6 +10,7 @@ use std::slice;
 
 use crate::bug::{bug, missing};
 use crate::error::Result;
+use crate::leaf::Scalar;
 use crate::leaf::leaf_type::Flat;
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
@@ -25,8 +26,8 @@ use super::syntax::{Syntax, TextLeaf, kinds, literals};
 /// A structure, a tree with its leaves, a path or a key that can be text. Cannot be named outside the crate.
 ///
 /// A count such as `; 1000` stands for many leaves. For all texts of one document together, the
-/// number of leaves beyond the bytes of the texts is limited, both when writing and reading; `work`
-/// is the rest.
+/// cost of leaves beyond the bytes of the texts is limited, both when writing and reading; `work`
+/// is the rest. A leaf costs one node, and 16 bytes of text one more.
 pub trait ExactText: Sized {
     fn to_exact_text(&self, work: &Cell<usize>) -> Result<String>;
 
@@ -74,11 +75,9 @@ impl<L: Flat> LeafText for Exact<'_, L> {
         match &self.leaves {
             ExactLeaves::Stars => true,
             ExactLeaves::Kinds(kinds) => kinds.get(a) == kinds.get(b),
-            ExactLeaves::Inside(value) => value.scalar(a) == value.scalar(b),
             // Equal opaque leaves may have maps with different insertion orders.
-            ExactLeaves::Leaves(leaves) => {
-                let scalar = |index: usize| leaves.get(index).and_then(Flat::as_scalar);
-                scalar(a).is_some() && scalar(a) == scalar(b)
+            ExactLeaves::Leaves(_) | ExactLeaves::Inside(_) => {
+                self.scalar(a).is_some() && self.scalar(a) == self.scalar(b)
             }
         }
     }
@@ -109,13 +108,25 @@ impl<L: Flat> LeafText for Exact<'_, L> {
     }
 }
 
-impl<L> Exact<'_, L> {
+impl<L: Flat> Exact<'_, L> {
     /// The cost of a further sibling to a reader.
     fn work_of(&self, node: NodeRef<'_>) -> usize {
-        match &self.leaves {
-            ExactLeaves::Stars => 0,
-            ExactLeaves::Kinds(_) | ExactLeaves::Leaves(_) => node.num_leaves(),
+        let work = match &self.leaves {
+            ExactLeaves::Stars => return 0, // there may be 2⁶⁰
+            ExactLeaves::Kinds(_) => return node.num_leaves(),
+            ExactLeaves::Leaves(_) => node.num_leaves(),
             ExactLeaves::Inside(_) => node.work(),
+        };
+        let texts = node.leaf_range().filter_map(|leaf| self.scalar(leaf));
+        texts.map(Scalar::text_in_nodes).fold(work, usize::saturating_add)
+    }
+
+    /// The scalar at a leaf. An opaque leaf has none, and is never printed as one with its sibling.
+    fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
+        match &self.leaves {
+            ExactLeaves::Stars | ExactLeaves::Kinds(_) => None,
+            ExactLeaves::Leaves(leaves) => leaves.get(index)?.as_scalar(),
+            ExactLeaves::Inside(value) => value.scalar(index),
         }
     }
 }

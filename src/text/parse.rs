@@ -281,13 +281,18 @@ impl Parser<'_, '_> {
 
     /// Repeats the leaves of a child, so that they occur `count` times.
     fn repeat_leaves(&mut self, first: usize, count: usize) -> Result<()> {
-        let length = self.leaves.len() - first;
-        let more = length.saturating_mul(count - 1);
-        self.lexer.spend(more)?;
-        if length > 0 {
-            self.leaves.reserve(more);
-            (1..count).for_each(|_| self.leaves.extend_from_within(first..first + length));
+        let end = self.leaves.len();
+        if first == end || count == 1 {
+            return Ok(());
         }
+        let repeated = self.leaves.get(first..).or_bug();
+        let mut work = 0usize;
+        for leaf in repeated {
+            work = work.saturating_add(leaf.work());
+        }
+        self.lexer.spend(work.saturating_mul(count - 1))?;
+        self.leaves.reserve((end - first) * (count - 1)); // not more than the work
+        (1..count).for_each(|_| self.leaves.extend_from_within(first..end));
         Ok(())
     }
 
@@ -510,7 +515,7 @@ impl TreeDef {
     /// Parses a treedef within `limits`, which may be larger or smaller than [`Limits::default`].
     ///
     /// `max_depth` bounds the nesting of containers. `max_work` bounds the nodes that the counts
-    /// `; n` in keys and statics expand to.
+    /// `; n` in keys and statics expand to, where 16 bytes of text count as one.
     ///
     /// A name or key may occur twice, because a `Serialize` implementation may write it twice. Both
     /// children are kept, with equal paths. A [lookup](TreeDef::node) finds the first. When a value

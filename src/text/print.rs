@@ -277,7 +277,10 @@ impl Printer<'_, '_> {
         if !matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant) {
             return Some(1);
         }
-        let run = (1 + rest.left_in_run_of(child)).min(self.leaves.most_repeated(child));
+        let run = match rest.left_in_run_of(child) {
+            0 => 1,
+            more => (1 + more).min(self.leaves.most_repeated(child)),
+        };
         let equal = |most| self.leaves.equal(child.first_leaf(), child.num_leaves(), most);
         let equal = if self.leaves.keeps_order() {
             // Doubling keeps the work proportional to the number that is printed as one.
@@ -293,7 +296,9 @@ impl Printer<'_, '_> {
             equal(run)
         };
         let repeat = if equal >= 5 || child.num_children() > 0 { equal } else { 1 };
-        self.leaves.repeated(child, repeat);
+        if repeat > 1 {
+            self.leaves.repeated(child, repeat);
+        }
         Some(repeat)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{Leaf, LeafKind, Tree};
+use crate::treedef::limits::in_nodes;
 
 use super::lex::Lexer;
 
@@ -11,6 +12,19 @@ pub(super) enum TextLeaf {
     Star,
     Kind(LeafKind),
     Literal(Leaf),
+}
+
+impl TextLeaf {
+    /// The cost of a copy, in nodes.
+    pub(super) fn work(&self) -> usize {
+        match self {
+            // It is shared, but each is visited.
+            TextLeaf::Literal(Leaf::Opaque(value)) => value.work().saturating_add(1),
+            TextLeaf::Literal(Leaf::Str(text)) => 1 + in_nodes(text.len()),
+            TextLeaf::Literal(Leaf::Bytes(bytes)) => 1 + in_nodes(bytes.len()),
+            _ => 1,
+        }
+    }
 }
 
 /// For a text of kinds.

@@ -199,10 +199,10 @@ impl NodeData {
         in_nodes(self.bytes_of_names())
     }
 
-    /// The nodes and leaves of keys and statics to which `; n` in the text expands.
+    /// The nodes, leaves and texts of keys and statics to which `; n` in the text expands.
     pub(crate) fn expanded(&self) -> usize {
-        let compounds = self.values().iter().filter_map(Value::treedef);
-        compounds.map(|treedef| treedef.root().work()).fold(0, usize::saturating_add)
+        let compounds = self.values().iter().filter(|value| value.treedef().is_some());
+        compounds.map(Value::work).fold(0, usize::saturating_add)
     }
 }
 
@@ -240,16 +240,21 @@ impl Value {
 
     #[inline(never)]
     fn texts_in_nodes(&self) -> usize {
-        let nodes = |scalar| match scalar {
+        self.scalars().map(Scalar::text_in_nodes).fold(0, usize::saturating_add)
+    }
+}
+
+impl Scalar<'_> {
+    pub(crate) fn text_in_nodes(self) -> usize {
+        match self {
             Scalar::Str(text) => in_nodes(text.len()),
             Scalar::Bytes(bytes) => in_nodes(bytes.len()),
             _ => 0,
-        };
-        self.scalars().map(nodes).fold(0, usize::saturating_add)
+        }
     }
 }
 
 /// 16 bytes of text cost as much as a node.
-fn in_nodes(bytes: usize) -> usize {
+pub(crate) fn in_nodes(bytes: usize) -> usize {
     bytes / 16
 }

@@ -226,6 +226,14 @@ fn counts_stand_for_bounded_work() {
     if !all() {
         return;
     }
+    // 16 bytes of text count as one leaf: no more than 16 of these are one text.
+    let texts = Tree::of(&(vec!["x".repeat(1 << 24); 18], 1)).unwrap();
+    let diff = of(1).diff(&texts);
+    drop(texts);
+    let json = serde_json::to_string(&diff).unwrap();
+    assert_eq!(json.len() >> 24, 3);
+    assert!(serde_json::from_str::<Diff<Tree<Leaf>>>(&json).unwrap() == diff);
+    drop(diff);
     // All subtrees on both sides share the budget.
     let old = Tree::new("[*; 9000000]".parse().unwrap(), vec![true; 9_000_000]).unwrap();
     let new = Tree::new("{1: [*; 9000000]}".parse().unwrap(), vec![true; 9_000_000]).unwrap();
@@ -248,6 +256,9 @@ fn a_text_that_is_no_diff_is_refused() {
     insta::assert_snapshot!(change(r#""change": "removed", "old": "80u15""#), @"change 0: expected a number that its kind can hold, found `80u15` at byte 0");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "[0u8; 100000000]""#), @"change 0: 99999983 nodes to visit, the limit is 16777216 at byte 15 (see `Limits::max_work`)");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "opaque [(); 100000000]""#), @"change 0: 99999979 nodes to visit, the limit is 16777216 at byte 22 (see `Limits::max_work`)");
+    insta::assert_snapshot!(change(r#""change": "removed", "old": "[opaque [(); 100000]; 200]""#), @"change 0: 20000373 nodes to visit, the limit is 16777216 at byte 25 (see `Limits::max_work`)");
+    let long = format!(r#""change": "removed", "old": "[\"{}\"; 100000]""#, "x".repeat(16_000));
+    insta::assert_snapshot!(change(&long), @"change 0: 100082987 nodes to visit, the limit is 16777216 at byte 16011 (see `Limits::max_work`)");
     insta::assert_snapshot!(change(r#""change": "added", "position": 0, "new": "1", "old": "2""#), @"change 0: its fields do not fit together");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "1", "old": "2""#), @"duplicate field `old` at line 1 column 73");
     insta::assert_snapshot!(refused(r#"{"changes": [{"path": "[0]", "path": "[1]", "change": "removed", "old": "1"}]}"#), @"duplicate field `path` at line 1 column 42");

@@ -40,6 +40,9 @@ fn counts_in_values_stand_for_leaves_beyond_the_length_of_the_text() {
     assert_snapshot!(work("static [[1; 10]; 10]"), @"111; 111 nodes to visit, the limit is 110 at byte 20 (see `Limits::max_work`)");
     assert_snapshot!(work("[static [1; 50], static [1; 50]]"), @"102; 102 nodes to visit, the limit is 101 at byte 32 (see `Limits::max_work`)");
     assert_snapshot!(work("{[1; 50]: {[1; 50]: *}}"), @"102; 102 nodes to visit, the limit is 101 at byte 23 (see `Limits::max_work`)");
+    // 16 bytes of text are one more node.
+    assert_snapshot!(work(r#"static ["sixteen bytes..."; 100]"#), @"201; 201 nodes to visit, the limit is 200 at byte 32 (see `Limits::max_work`)");
+    assert_snapshot!(work(r#"static [("sixteen bytes...", b"sixteen bytes..."); 10]"#), @"51; 51 nodes to visit, the limit is 50 at byte 54 (see `Limits::max_work`)");
     let read = |work| Tree::<LeafKind>::parse_with("[u8; 100]", Limits { max_work: work, ..Limits::default() });
     assert_eq!(read(90).unwrap().leaves().len(), 100);
     assert_snapshot!(read(89).unwrap_err(), @"90 nodes to visit, the limit is 89 at byte 8 (see `Limits::max_work`)");
