@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt::Debug;
 
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 use treedef::{Flattener, Leaf, LeafKind, LeafType, Limits, Opaque, Static, flatten, flatten_as};
 
@@ -286,5 +287,56 @@ fn a_number_that_is_there_once_is_not_lost() {
     for count in [1, 13, 600] {
         assert_eq!(flatten_as::<f64>(&Items(&onces(count), None)).unwrap().0, vec![2.5; count]);
         assert_eq!(flatten(&Items(&onces(count), None)).unwrap().0, vec![Leaf::F64(2.5); count]);
+    }
+}
+
+/// Numbers with another form in a compact walk.
+macro_rules! two_forms {
+    ($($name:ident $type:ty),*) => {$(
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        struct $name($type);
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let more = <$type>::from(u8::from(serializer.is_human_readable()));
+                (self.0 + more).serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let more = <$type>::from(u8::from(deserializer.is_human_readable()));
+                Ok($name(<$type>::deserialize(deserializer)? - more))
+            }
+        }
+    )*};
+}
+
+two_forms! { Double f64, Single f32, Integer i32 }
+
+#[test]
+fn a_number_with_two_forms_is_read_in_that_of_its_walk() {
+    fn comes_back<L: LeafType, T>(by: &Flattener, numbers: Vec<T>)
+    where
+        T: Serialize + DeserializeOwned + PartialEq + Debug + Clone,
+    {
+        let (leaves, treedef) = by.flatten(&numbers).unwrap();
+        assert_eq!(treedef::unflatten::<Vec<T>>(&treedef, &leaves).unwrap(), numbers);
+        let (typed, treedef) = by.flatten_as::<L>(&numbers).unwrap();
+        assert_eq!(treedef::unflatten::<Vec<T>>(&treedef, &typed).unwrap(), numbers);
+        let (arrays, treedef) = by.clone().arrays(true).flatten(&numbers).unwrap();
+        assert_eq!(treedef::unflatten::<Vec<T>>(&treedef, arrays).unwrap(), numbers);
+        #[cfg(feature = "in_place")]
+        {
+            let mut first = numbers[..1].to_vec();
+            let (_, treedef) = by.flatten(&numbers).unwrap();
+            treedef::unflatten_into(&mut first, &treedef, typed).unwrap();
+            assert_eq!(first, numbers);
+        }
+    }
+    for by in [Flattener::new(), Flattener::new().compact(true)] {
+        comes_back::<f64, _>(&by, [1.5, 2.5, 3.5].map(Double).to_vec());
+        comes_back::<f32, _>(&by, [1.5, 2.5, 3.5].map(Single).to_vec());
+        comes_back::<i32, _>(&by, [1, 2, 3].map(Integer).to_vec());
     }
 }

@@ -9,6 +9,7 @@
 //! plain data takes nothing from the leaves. Whether a type owns nothing is known at compile time,
 //! so no other type is compiled for this module.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem;
 
@@ -370,8 +371,8 @@ impl<'de, W: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, W> {
     }
 }
 
-/// A leaf of a run, and whether it was read.
-struct LoneLeaf<'c, L>(L, &'c mut bool);
+/// A leaf of a run, whether it was read, and whether it was asked for its form, which only the cursor knows.
+struct LoneLeaf<'c, L>(L, &'c mut bool, &'c Cell<bool>);
 
 /// The source of a [`LoneLeaf`].
 pub(super) trait Lone: Copy {
@@ -392,12 +393,13 @@ impl Lone for &Leaf {
     }
 }
 
-/// Reads a leaf. Returns `None` on a mismatch, even if a `Deserialize` implementation ignores it.
+/// Reads a leaf. Returns `None` on a mismatch, even if a `Deserialize` implementation ignores it, and for a type with
+/// another form in a compact walk.
 #[inline(always)]
 pub(super) fn lone<'de, L: Lone, T: Deserialize<'de>>(leaf: L) -> Option<T> {
-    let mut given = false;
-    let value = T::deserialize(LoneLeaf(leaf, &mut given)).ok();
-    value.filter(|_| given)
+    let (mut given, asked) = (false, Cell::new(false));
+    let value = T::deserialize(LoneLeaf(leaf, &mut given, &asked)).ok();
+    value.filter(|_| given && !asked.get())
 }
 
 /// Requests for a lone leaf.
@@ -416,6 +418,11 @@ impl<'de, L: Lone> Deserializer<'de> for LoneLeaf<'_, L> {
     type Error = Mismatch;
 
     each_scalar! { [sized] => lone }
+
+    fn is_human_readable(&self) -> bool {
+        self.2.set(true);
+        true
+    }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
         Err(Mismatch)
