@@ -41,9 +41,9 @@ impl<'c, 'de> Variant<'c, 'de> {
             return Err(error);
         }
         let (parent, found, location) = (cursor.parent(), cursor.found, cursor.location);
-        cursor.descend(0);
         let form = match (found, cursor.data()) {
             (found, Some(data)) if found.is_variant() => {
+                cursor.descend(0);
                 cursor.go_to_name(&data.variant);
                 VariantForm::Variant
             }
@@ -117,18 +117,22 @@ impl<'c, 'de> Variant<'c, 'de> {
 }
 
 impl<'de> Cursor<'de> {
-    /// Goes to the name of the variant: the only key of a map, or a string leaf.
+    /// Goes to the name of the variant: the only key of a map, or a string leaf. Takes no levels for an error.
     #[inline(never)]
     fn go_to_name_of_other(&mut self, expected: &dyn Expected) -> Result<VariantForm> {
         let keys: &'de [Value] = self.here().entry_keys();
         match keys {
             [key] if self.found == Found::Node(NodeKind::Map) => {
+                self.descend(0);
                 self.go_to_key(key);
                 Ok(VariantForm::Entry)
             }
             _ if matches!(self.scalar(), Some(Scalar::Str(_))) => match self.pass() {
                 Interior::TooDeep => Err(self.too_deep()),
-                _ => Ok(VariantForm::Name),
+                _ => {
+                    self.descend(0);
+                    Ok(VariantForm::Name)
+                }
             },
             _ => Err(self.unexpected(expected)),
         }

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_bytes::{ByteBuf, Bytes};
-use treedef::{Leaf, Tree, flatten, unflatten, unflatten_borrowed};
+use treedef::{Leaf, Tree, TreeDef, flatten, unflatten, unflatten_borrowed};
 
 #[test]
 fn bytes_are_a_text_to_who_takes_them() {
@@ -197,6 +197,33 @@ fn a_newtype_that_is_a_message_reaches_its_visitor() {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[allow(non_camel_case_types)]
 struct f16(u16);
+
+/// A type may overlook the error. The levels of a newtype around the place are given back before.
+#[test]
+fn an_enum_that_is_refused_in_a_newtype_takes_no_levels() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum E {
+        A(String),
+        B,
+    }
+    #[derive(Debug, PartialEq)]
+    struct Lenient(Option<E>);
+    impl<'de> Deserialize<'de> for Lenient {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Ok(Lenient(E::deserialize(deserializer).ok()))
+        }
+    }
+    let newtype: TreeDef = "W(*)".parse().unwrap();
+    assert_eq!(unflatten::<Lenient>(&newtype, [1]).unwrap(), Lenient(None));
+    assert_eq!(unflatten::<E>(&newtype, ["B".to_owned()]).unwrap(), E::B);
+    assert_snapshot!(unflatten::<E>(&newtype, [1]).unwrap_err(), @"invalid type: integer `1`, expected enum E at `.0`");
+    assert_snapshot!(unflatten::<bool>(&newtype, [1]).unwrap_err(), @"invalid type: integer `1`, expected a boolean at `.0`");
+
+    let many: TreeDef = "[W(*); 130, E::A(*)]".parse().unwrap();
+    let leaves: Vec<Leaf> = (0..130).map(Leaf::I32).chain([Leaf::from("a")]).collect();
+    let read: Vec<Lenient> = unflatten(&many, leaves).unwrap();
+    assert_eq!(read.last().unwrap().0, Some(E::A("a".to_owned())));
+}
 
 #[test]
 fn strict_rebuilding_knows_halves() {
