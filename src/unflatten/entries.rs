@@ -272,14 +272,14 @@ impl<'c, 'de> Entries<'c, 'de> {
         }
     }
 
-    /// Visitors of structs may leave fields out, but an entry of a map or an element that was not
-    /// read is an error.
+    /// Visitors of structs may leave fields out, but an entry of a map, the payload of a variant or an element
+    /// that was not read is an error.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn end(&mut self) -> Result<()> {
         self.cursor.ascend(&self.parent);
         match self.keys {
-            EntryKeys::Names(_) | EntryKeys::Variant(_) => Ok(()),
-            EntryKeys::Keys(_) if self.read == self.count => Ok(()),
+            EntryKeys::Names(_) => Ok(()),
+            EntryKeys::Keys(_) | EntryKeys::Variant(_) if self.read == self.count => Ok(()),
             _ => self.end_of_all(),
         }
     }

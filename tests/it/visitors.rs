@@ -343,12 +343,36 @@ impl<'de> Deserialize<'de> for IncuriousOfNewtypes {
     }
 }
 
+/// The first key of a map, which is the name of a variant.
+#[derive(Debug)]
+struct OnlyName;
+
+impl<'de> Deserialize<'de> for OnlyName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OnlyName)
+    }
+}
+
+impl<'de> Visitor<'de> for OnlyName {
+    type Value = OnlyName;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OnlyName, A::Error> {
+        assert!(map.next_key::<String>()?.is_some());
+        Ok(OnlyName)
+    }
+}
+
 #[test]
 fn what_nobody_looked_at_is_reported() {
     #[derive(Serialize)]
     enum E {
         A,
         B(u8, u8),
+        C(u8),
     }
     #[derive(Serialize)]
     struct N(u8);
@@ -361,6 +385,9 @@ fn what_nobody_looked_at_is_reported() {
     assert_snapshot!(read::<IncuriousOfVariants>(E::B(1, 2)).unwrap_err(), @"the type read 0 of 2 children at the root");
     assert_snapshot!(read::<IncuriousOfVariants>(BTreeMap::from([("B", 1)])).unwrap_err(), @"the type read 0 of 1 child at the root");
     assert_snapshot!(read::<IncuriousOfNewtypes>(N(1)).unwrap_err(), @"the type read 0 of 1 child at the root");
+    assert_snapshot!(read::<OnlyName>(BTreeMap::from([("B", 1)])).unwrap_err(), @"the type read 0 of 1 child at the root");
+    assert_snapshot!(read::<OnlyName>(E::B(1, 2)).unwrap_err(), @"the type read 0 of 2 children at the root");
+    assert_snapshot!(read::<Vec<OnlyName>>([E::C(1)].as_slice()).unwrap_err(), @"the type read 0 of 1 child at `[0]`");
     // There is nothing behind the name; and who asks to ignore has looked.
     read::<IncuriousOfVariants>(E::A).unwrap();
     read::<IgnoredAny>(Some(E::B(1, 2))).unwrap();
