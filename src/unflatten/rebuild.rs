@@ -293,7 +293,7 @@ impl Value {
             }
         };
         let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
-        let mut cursor = Cursor::new(scalar_root().treedef, leaves, false, limits.max_depth);
+        let mut cursor = Cursor::new(scalar_root().treedef, leaves, false, deepest(limits));
         T::deserialize(NodeDeserializer(&mut cursor))
     }
 }

@@ -288,6 +288,24 @@ fn types_that_recurse_without_data_err() {
 }
 
 /// A type whose variants' names are the type itself: no derive makes one.
+/// The limits of an array do not allow more.
+#[test]
+fn a_type_that_recurses_at_an_array_errs() {
+    #[derive(Debug, Deserialize)]
+    struct W(#[allow(dead_code, reason = "only read")] Box<W>);
+
+    let limits = Limits { max_depth: 1 << 20, ..Limits::default() };
+    let (leaves, treedef) =
+        Flattener::new().limits(limits).arrays(true).flatten(&[[1.0, 2.0]]).unwrap();
+    on_a_stack_of(2 * MIB, || {
+        let alone = leaves[0].clone().into_typed::<W>().unwrap_err();
+        assert_eq!(
+            alone.to_string(),
+            treedef::unflatten::<W>(&treedef, &leaves).unwrap_err().to_string()
+        );
+    });
+}
+
 #[test]
 fn an_enum_that_is_named_by_itself_errs() {
     #[derive(Debug)]
