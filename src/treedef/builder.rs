@@ -45,7 +45,7 @@ pub struct TreeDefBuilder {
     open: Vec<UnfinishedNode>,
     /// The root is complete.
     is_complete: bool,
-    /// A node was counted as a child, and could not be added.
+    /// A node could not be added.
     has_hole: bool,
 }
 
@@ -134,6 +134,7 @@ impl TreeDefBuilder {
     pub fn open<'a>(&mut self, head: impl Into<NodeHead<'a>>, times: usize) -> Result<()> {
         let head = head.into();
         if head.kind == NodeKind::Static {
+            self.has_hole = true;
             return self.refuse("a static has a value: see `TreeDefBuilder::static_value`");
         }
         self.child(times)?;
@@ -293,6 +294,12 @@ impl TreeDefBuilder {
 
     /// Counts `times` children that are about to be added.
     fn child(&mut self, times: usize) -> Result<()> {
+        let counted = self.count_child(times);
+        self.has_hole |= counted.is_err();
+        counted
+    }
+
+    fn count_child(&mut self, times: usize) -> Result<()> {
         self.expect_whole()?;
         self.parts.expect_room(1)?;
         if times == 0 {

@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 use treedef::{
-    Error, ErrorKind, Leaf, NodeHead, NodeKind, Result, Tree, TreeDef, TreeDefBuilder, Value,
+    Error, ErrorKind, Leaf, Limits, NodeHead, NodeKind, Result, Tree, TreeDef, TreeDefBuilder,
+    Value,
 };
 
 fn treedef(text: &str) -> TreeDef {
@@ -180,6 +181,29 @@ fn the_builder_adds_nothing_behind_an_error() {
     builder.leaves(usize::MAX).unwrap();
     assert_snapshot!(builder.close().unwrap_err(), @"too large: a count exceeds 64 bits at the root");
     assert_snapshot!(builder.close().unwrap_err(), @"an earlier node could not be added, so the structure is incomplete at the root");
+}
+
+/// Whatever the reason, a node that was not added is missing.
+#[test]
+fn the_builder_is_incomplete_after_any_refused_node() {
+    let limits = Limits { max_nodes: 2, ..Limits::default() };
+    let unit = treedef("()");
+    let refused: [fn(&mut TreeDefBuilder, &TreeDef) -> Result<()>; 6] = [
+        |b, _| b.open(NodeKind::None, 1),
+        |b, _| b.leaves(1),
+        |b, _| b.static_value(&Value::of(&1).unwrap(), 1),
+        |b, _| b.leaves(0),
+        |b, _| b.open(NodeKind::Static, 1),
+        |b, unit| b.insert(unit, 0),
+    ];
+    for add in refused {
+        let mut builder = TreeDefBuilder::new().limits(limits);
+        builder.open(NodeKind::Seq, 1).unwrap();
+        builder.open(NodeKind::Unit, 1).unwrap();
+        add(&mut builder, &unit).unwrap_err();
+        assert!(builder.close().unwrap_err().to_string().starts_with("an earlier node could not"));
+        builder.finish().unwrap_err();
+    }
 }
 
 #[test]
