@@ -23,6 +23,8 @@
 //! need, and each branch that drops a value returns by itself: with a shared exit the compiler would add
 //! drop flags.
 
+use std::mem::needs_drop;
+
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
 use crate::call_stack::grow;
@@ -280,7 +282,16 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
             Some(Identifier::U64(value)) => visitor.visit_u64(value),
             Some(Identifier::I64(value)) => visitor.visit_i64(value),
             Some(Identifier::Bool(value)) => visitor.visit_bool(value),
-            None => return Err(self.0.unexpected(&visitor)),
+            // Only a field that collects others, below `flatten`, takes these. It owns something; no other is compiled for
+            // them.
+            Some(Identifier::F32(value)) if const { needs_drop::<V::Value>() } => {
+                visitor.visit_f32(value)
+            }
+            Some(Identifier::F64(value)) if const { needs_drop::<V::Value>() } => {
+                visitor.visit_f64(value)
+            }
+            Some(Identifier::Unit) if const { needs_drop::<V::Value>() } => visitor.visit_unit(),
+            _ => return Err(self.0.unexpected(&visitor)),
         };
         outside!(self, result)
     }

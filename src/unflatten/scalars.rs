@@ -259,6 +259,7 @@ impl<'de> Cursor<'de> {
         };
         match borrowed {
             Some(text) => Some(Identifier::Lent(text)),
+            None if self.is_unit() => Some(Identifier::Unit),
             None => Identifier::of(self.scalar()?),
         }
     }
@@ -304,6 +305,9 @@ pub(super) enum Identifier<'de, 'c> {
     U64(u64),
     I64(i64),
     Bool(bool),
+    F32(f32),
+    F64(f64),
+    Unit,
 }
 
 impl<'c> Identifier<'_, 'c> {
@@ -316,7 +320,9 @@ impl<'c> Identifier<'_, 'c> {
             number => match Number::of(number)? {
                 Number::U64(value) => Identifier::U64(value),
                 Number::I64(value) => Identifier::I64(value),
-                _ => return None,
+                Number::F32(value) => Identifier::F32(value),
+                Number::F64(value) => Identifier::F64(value),
+                Number::U128(_) | Number::I128(_) => return None,
             },
         })
     }

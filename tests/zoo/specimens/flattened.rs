@@ -49,7 +49,22 @@ types! {
     struct IndexRest { m: u8, #[serde(flatten)] rest: Ordered<String, u8>, a: u8 }
     struct JsonRest { id: u8, #[serde(flatten)] rest: serde_json::Map<String, serde_json::Value> }
     struct NumberRest { #[serde(flatten)] rest: HashMap<u32, String> }
+    struct FloatRest { id: u8, #[serde(flatten)] rest: BTreeMap<Level, u8> }
+    struct UnitRest { id: u8, #[serde(flatten)] rest: BTreeMap<(), u8> }
     struct PointAndRest { #[serde(flatten)] at: Point, #[serde(flatten)] rest: BTreeMap<String, Plain> }
+}
+
+/// A key that is a float, as in `ordered-float`.
+#[derive(Clone, Debug, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+struct Level(f64);
+
+impl Eq for Level {}
+
+impl Ord for Level {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
 }
 
 // Enums.
@@ -138,6 +153,8 @@ pub(super) fn specimens() -> Vec<Specimen> {
         "flattened map of numbers" => NumberRest {
             rest: [(2, "a".to_owned()), (1, "b".to_owned()), (10, "c".to_owned())].into(),
         },
+        "flattened map of floats" => FloatRest { id: 1, rest: [(Level(1.5), 1), (Level(-0.5), 2)].into() },
+        "flattened map of a unit" => UnitRest { id: 1, rest: [((), 1)].into() },
         "flattened struct and map" => PointAndRest { at: POINT, rest: rest(Plain::Unit).into() },
         "flattened external" => plain()[1..].iter().cloned().map(|plain| WithExternal { id: 1, plain }).collect::<Vec<_>>(),
         "flattened external: unit" => WithExternal { id: 1, plain: Plain::Unit },
