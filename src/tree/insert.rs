@@ -183,7 +183,8 @@ fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
     let made = Leaf::parsed(&text, kind)?;
     // A rounded one is the key of another number.
     let is_same = match (leaf.as_i128(), made.as_f64()) {
-        (Some(integer), Some(float)) => float as i128 == integer,
+        // Beyond the range, `as` would return the greatest integer.
+        (Some(integer), Some(float)) => float < 2f64.powi(127) && float as i128 == integer,
         _ => !kind.is_float() || Value::from(made.clone()).is_same_key(&written),
     };
     is_same.then(|| made.into())

@@ -418,6 +418,7 @@ fn a_number_that_becomes_a_key_of_the_others_type_is_one_entry() {
         ("{16777216.0f32: *}", "[16777217]"),
         ("{9007199254740992.0: *}", "[9007199254740993]"),
         ("{0.1f32: *}", "[0.1000000001]"),
+        ("{0.5: *}", "[170141183460469231731687303715884105727i128]"),
     ] {
         let mut tree = Tree::new(parsed(keys), vec![1]).unwrap();
         let error = tree.insert(path, Tree::leaf(2)).unwrap_err().to_string();
