@@ -256,8 +256,7 @@ impl Decoder<'_, '_> {
         // A structure has one root, whose span is the whole structure.
         let depth = builder.node(0).ok_or_else(|| self.short())?.depth;
         self.limits.expect_depth(index(depth)?)?;
-        let limits = if extent.is_value { Limits::default() } else { self.limits };
-        let mut treedef = builder.finish_numbered(extent.options, limits);
+        let mut treedef = builder.finish_numbered(extent.options, self.limits);
         self.limits.expect_printed(&treedef.encoding)?;
         let insertions: Vec<Insertion> = self.orders.next_structure(treedef.root())?;
         treedef.insertions = (!insertions.is_empty()).then(|| Arc::from(insertions));

@@ -103,10 +103,13 @@ fn opaque_leaves_that_a_file_would_not_give_back_are_not_saved() {
     assert_eq!(Tree::from_bytes_as::<Leaf>(&bytes, limits(8)).unwrap().leaves(), [value.into()]);
 
     let deep = (0..150).fold(serde_json::json!([]), |inside, _| serde_json::json!([inside]));
-    let deeper = Flattener::new().limits(Limits { max_depth: 200, ..Limits::default() });
-    let (leaves, _) = deeper.flatten(&Opaque(deep)).unwrap();
-    let tree = Tree::new(TreeDef::leaf(), leaves).unwrap();
+    let deeper = Limits { max_depth: 200, ..Limits::default() };
+    let (leaves, _) = Flattener::new().limits(deeper).flatten(&Opaque(&deep)).unwrap();
+    let tree = Tree::new(TreeDef::leaf(), leaves.clone()).unwrap();
     assert_snapshot!(tree.to_bytes().unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::max_depth`)");
+    let bytes = Tree::new(TreeDef::leaf().with_limits(deeper), leaves).unwrap().to_bytes().unwrap();
+    let loaded = Tree::from_bytes_as::<Leaf>(&bytes, deeper).unwrap();
+    assert_eq!(loaded.leaves()[0].clone().into_typed::<serde_json::Value>().unwrap(), deep);
 }
 
 #[test]

@@ -55,11 +55,17 @@ types! {
 }
 
 /// A key that is a float, as in `ordered-float`.
-#[derive(Clone, Debug, PartialEq, PartialOrd, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 struct Level(f64);
 
 impl Eq for Level {}
+
+impl PartialOrd for Level {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Ord for Level {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
