@@ -61,7 +61,7 @@ impl<'c, 'de> Elements<'c, 'de> {
     }
 
     /// The next element, if that is no float, but may be a leaf.
-    #[inline(never)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_leaf<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         match self.ahead.next_leaf(self.cursor, &mut self.next) {
             Some(value) => Ok(Some(value)),
