@@ -65,12 +65,18 @@ impl<'c, 'de> Elements<'c, 'de> {
     fn next_leaf<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         match self.ahead.next_leaf(self.cursor, &mut self.next) {
             Some(value) => Ok(Some(value)),
-            None => self.next_plain(),
+            None => self.next_other(),
         }
     }
 
-    /// The next element, if that is no leaf.
+    /// As [`next_plain`](Self::next_plain), but not in the loop over leaves.
     #[inline(never)]
+    fn next_other<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
+        self.next_plain()
+    }
+
+    /// The next element, if that is no leaf.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_plain<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         match self.ahead.next_fixed(self.cursor, &mut self.next) {
             Some(value) => Ok(Some(value)),
