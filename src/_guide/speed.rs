@@ -46,18 +46,18 @@
 //!
 //! | to | matrix, `f32` | particles | 27 numbers | 28 numbers | structs of 64 fields |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 8 | 15 | 108 | 61 | 17 |
-//! | `flatten_as` | 8 | 15 | 127 | 80 | 17 |
-//! | `flatten` | 15 | 24 | 139 | 88 | 26 |
-//! | `unflatten` from `f64` | 28 | 14 | 203 | 111 | 8 |
-//! | … from `f32` | 17 | 63 | – | – | – |
-//! | … from leaves | 113 | 85 | 301 | 207 | 72 |
+//! | `flatten_like` | 8 | 15 | 109 | 62 | 17 |
+//! | `flatten_as` | 8 | 15 | 128 | 80 | 17 |
+//! | `flatten` | 15 | 24 | 139 | 89 | 26 |
+//! | `unflatten` from `f64` | 28 | 10 | 204 | 112 | 8 |
+//! | … from `f32` | 17 | 61 | – | – | – |
+//! | … from leaves | 96 | 84 | 287 | 193 | 74 |
 //!
 //! | to | `HashMap` | small maps | variants | strings | JSON |
 //! |---|---|---|---|---|---|
 //! | `flatten_like` | 112 | 256 | 119 | 263 | 132 |
-//! | `flatten` | 512 | 266 | 392 | 431 | 392 |
-//! | `unflatten` from leaves | 426 | 813 | 328 | 509 | 508 |
+//! | `flatten` | 508 | 266 | 385 | 431 | 395 |
+//! | `unflatten` from leaves | 407 | 813 | 316 | 509 | 509 |
 //!
 //! A vector of 100,000 numbers:
 //!
@@ -67,7 +67,7 @@
 //! | `flatten`: 6 of these instructions drop the leaves | 13 | 12 | – | 13 | 33 |
 //! | `flatten_as`, element by element | 18 | | | | |
 //!
-//! Rebuilding takes 13 to 14 instructions per leaf from floats of the same width, and 67 (`i64`) or 72 (vectors of 100
+//! Rebuilding takes 13 to 14 instructions per leaf from floats of the same width, and 41 (`i64`) or 49 (vectors of 100
 //! `i32`) for integers. For a vector of 10⁷ `f64`, `flatten_as` takes 17.1 ns per leaf, `clone` 17.7, and `flatten_like`
 //! 5.9, as its buffer is allocated already: `ratios -- long`, side by side, on the machine of the table below. If the buffer
 //! of `flatten_like` is a slice, the numbers are copied once more.
@@ -95,50 +95,49 @@
 //! Elements with different structures cost more than elements with equal ones, because each run of equal elements needs
 //! a node of its own. This table compares with `serde_json::Value`, too, for lists of 5,000 elements or of 1,000 maps, in
 //! nanoseconds per leaf, or per element of a list without leaves. It is of 2026-11-29, from
-//! `cargo bench -p treedef-benches --bench ratios -- shapes` on two busy shared cores (Intel Xeon, a virtual machine): each figure
+//! `cargo bench -p treedef-benches --bench ratios -- shapes` on two shared cores (Intel Xeon, a virtual machine): each figure
 //! is the least of four runs, and × is the quotient of two. It is bold where `serde_json` is faster.
 //!
 //! Lists of 40 types that were drawn at random (`-- generated`, 2026-11-29, one run): `flatten` takes less time than
-//! `to_value` for 25, and `unflatten` less than `from_value` for 33. The longest for `flatten` are
-//! `BTreeMap<String, Option<BTreeMap<u32, Unit>>>` (5.3 ×), `Option<One<Option<i64>>>` (4.0 ×),
-//! `BTreeMap<u32, Option<bool>>` (3.7 ×) and `[Box<Option<u8>>; 3]` (2.6 ×): elements of very many structures, and options
-//! inside of newtypes and boxes.
+//! `to_value` for 22, and `unflatten` less than `from_value` for 31. The longest for `flatten` are `Option<One<Option<i64>>>`
+//! (3.6 ×), `[Option<One<Unit>>; 3]` and `[Box<Option<u8>>; 3]` (2.7 ×), and `Option<Vec<Option<i64>>>` (2.6 ×): options
+//! inside of other options, newtypes and boxes. A `struct One` is a newtype, and `Unit` has three unit variants.
 //!
 //! | list of | `flatten` | `to_value` | × | `unflatten` | `from_value` | × |
 //! |---|---|---|---|---|---|---|
-//! | `Option<f64>`, each third `None` | 17 | 8.6 | **2.03** | 20 | 11 | **1.85** |
-//! | … at random | 16 | 8.7 | **1.81** | 19 | 11 | **1.71** |
-//! | `Option<Option<f64>>` | 28 | 8.6 | **3.29** | 24 | 9.2 | **2.61** |
-//! | `Option` of a struct of three | 12 | 124 | 0.10 | 29 | 60 | 0.48 |
-//! | `Option<String>` | 53 | 28 | **1.92** | 28 | 19 | **1.45** |
-//! | `Option` of an enum | 68 | 100 | 0.68 | 67 | 119 | 0.56 |
-//! | `(Option<f64>, f64, Option<f32>)` | 31 | 28 | **1.11** | 42 | 23 | **1.86** |
-//! | structs that skip fields | 49 | 84 | 0.59 | 33 | 73 | 0.45 |
-//! | unit variants | 43 | 33 | **1.30** | 41 | 28 | **1.44** |
-//! | `(Unit, f64)` | 43 | 69 | 0.63 | 74 | 66 | **1.12** |
-//! | enums | 46 | 101 | 0.46 | 49 | 112 | 0.44 |
-//! | numbers, texts and lists | 51 | 37 | **1.38** | 155 | 168 | 0.92 |
-//! | `bool` | 1.4 | 8.3 | 0.16 | 6.3 | 6.6 | 0.96 |
-//! | `u8` | 7.7 | 8.3 | 0.93 | 6.3 | 7.2 | 0.88 |
-//! | `u128` | 3.8 | 8.4 | 0.45 | 12 | 7.5 | **1.57** |
-//! | `struct N(f64)` | 2.5 | 8.8 | 0.28 | 11 | 9.8 | **1.11** |
-//! | `Box<f64>` | 1.9 | 9.1 | 0.21 | 28 | 31 | 0.89 |
-//! | `Cow<str>` | 35 | 34 | **1.03** | 24 | 21 | **1.14** |
-//! | `Vec<f64>` of 0 to 10 | 18 | 18 | **1.01** | 17 | 25 | 0.70 |
-//! | `Vec<Vec<f64>>` of 0 to 3 | 84 | 57 | **1.48** | 64 | 71 | 0.91 |
-//! | `BTreeSet<u32>` | 8.5 | 8.8 | 0.96 | 68 | 65 | **1.04** |
-//! | `VecDeque<f64>` | 2.2 | 9.0 | 0.24 | 6.8 | 9.5 | 0.72 |
-//! | maps, each in its order | 91 | 74 | **1.24** | 85 | 80 | **1.05** |
-//! | maps with other keys | 284 | 75 | **3.77** | 78 | 84 | 0.93 |
-//! | maps by number | 20 | 60 | 0.33 | 39 | 71 | 0.55 |
-//! | maps by unit | 50 | 69 | 0.73 | 80 | 97 | 0.82 |
-//! | maps in a map | 89 | 86 | **1.04** | 92 | 110 | 0.84 |
-//! | options of maps | 22 | 64 | 0.35 | 109 | 91 | **1.20** |
-//! | flattened maps | 23 | 67 | 0.34 | 75 | 86 | 0.88 |
-//! | documents | 46 | 39 | **1.16** | 76 | 59 | **1.29** |
+//! | `Option<f64>`, each third `None` | 17 | 8.6 | **2.05** | 18 | 8.6 | **2.11** |
+//! | … at random | 17 | 8.7 | **1.97** | 17 | 8.8 | **1.91** |
+//! | `Option<Option<f64>>` | 30 | 8.5 | **3.55** | 22 | 8.1 | **2.72** |
+//! | `Option` of a struct of three | 11 | 119 | 0.10 | 24 | 46 | 0.53 |
+//! | `Option<String>` | 51 | 27 | **1.92** | 27 | 17 | **1.61** |
+//! | `Option` of an enum | 66 | 98 | 0.68 | 57 | 90 | 0.63 |
+//! | `(Option<f64>, f64, Option<f32>)` | 30 | 26 | **1.15** | 35 | 21 | **1.63** |
+//! | structs that skip fields | 47 | 79 | 0.60 | 32 | 59 | 0.54 |
+//! | unit variants | 40 | 34 | **1.20** | 41 | 28 | **1.48** |
+//! | `(Unit, f64)` | 45 | 75 | 0.60 | 70 | 63 | **1.12** |
+//! | enums | 45 | 97 | 0.46 | 44 | 90 | 0.49 |
+//! | numbers, texts and lists | 53 | 36 | **1.48** | 157 | 170 | 0.92 |
+//! | `bool` | 1.1 | 8.3 | 0.13 | 4.9 | 6.1 | 0.80 |
+//! | `u8` | 7.4 | 8.3 | 0.89 | 5.0 | 7.9 | 0.63 |
+//! | `u128` | 3.5 | 8.4 | 0.41 | 5.0 | 7.3 | 0.69 |
+//! | `struct N(f64)` | 2.2 | 8.6 | 0.25 | 10 | 9.2 | **1.11** |
+//! | `Box<f64>` | 1.6 | 8.8 | 0.19 | 28 | 27 | **1.04** |
+//! | `Cow<str>` | 34 | 34 | **1.02** | 23 | 20 | **1.16** |
+//! | `Vec<f64>` of 0 to 10 | 17 | 17 | 0.99 | 16 | 23 | 0.70 |
+//! | `Vec<Vec<f64>>` of 0 to 3 | 83 | 56 | **1.48** | 62 | 70 | 0.89 |
+//! | `BTreeSet<u32>` | 8.0 | 8.7 | 0.92 | 66 | 65 | **1.02** |
+//! | `VecDeque<f64>` | 1.8 | 8.7 | 0.21 | 5.7 | 9.0 | 0.64 |
+//! | maps, each in its order | 90 | 72 | **1.25** | 83 | 79 | **1.05** |
+//! | maps with other keys | 215 | 74 | **2.89** | 73 | 79 | 0.92 |
+//! | maps by number | 19 | 61 | 0.31 | 40 | 53 | 0.76 |
+//! | maps by unit | 51 | 69 | 0.74 | 79 | 83 | 0.95 |
+//! | maps in a map | 86 | 86 | **1.01** | 92 | 99 | 0.93 |
+//! | options of maps | 65 | 60 | **1.08** | 68 | 76 | 0.90 |
+//! | flattened maps | 21 | 66 | 0.32 | 74 | 83 | 0.89 |
+//! | documents | 45 | 38 | **1.19** | 61 | 54 | **1.13** |
 //!
-//! `to_value` does not support pairs as keys. A map with 300 pairs as keys costs 1,548 instructions per leaf with `flatten`,
-//! and 830 with `flatten_like`.
+//! `to_value` does not support pairs as keys. A map with 300 pairs as keys costs 1,518 instructions per leaf with `flatten`,
+//! and 836 with `flatten_like`.
 //!
 //! # Build time of a type
 //!
