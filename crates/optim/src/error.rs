@@ -41,8 +41,8 @@ pub enum Error {
         /// The requested type.
         leaf: &'static str,
     },
-    /// All leaves of a value are integers, which are not trained.
-    #[error("the value has no floats to train: the leaf at {} is {found}", place(.path))]
+    /// All leaves of a value are integers, which count as constants.
+    #[error("the value has no floats: the leaf at {} is {found}", place(.path))]
     NoFloats {
         /// The first leaf.
         path: Path,
@@ -50,7 +50,7 @@ pub enum Error {
         found: String,
     },
     /// A leaf has another shape or another type of numbers than the parameter in its place.
-    #[error("{what} is {found}, the parameter is {expected}, at {}{}", place(.path), hint(what))]
+    #[error("{what} is {found}, the parameter is {expected}, at {}{}", place(.path), hint(what, expected, found))]
     Leaf {
         /// The value with the leaf.
         what: &'static str,
@@ -189,8 +189,20 @@ impl Error {
 
 pub(crate) const STATE: &str = "the state";
 
-fn hint(what: &str) -> &'static str {
-    if what == STATE { " (see `State::migrate`)" } else { "" }
+/// Between the type and the device of a leaf that is not in the memory of the CPU.
+pub(crate) const ON: &str = " on ";
+
+fn hint(what: &str, expected: &str, found: &str) -> &'static str {
+    let parts = [expected, found].map(|leaf| leaf.split_once(ON).unwrap_or((leaf, "")));
+    match parts {
+        [(expected, on), (found, other_on)]
+            if expected == found && on.len() + other_on.len() > 0 =>
+        {
+            " (see `to_device` of `treedef-candle`)"
+        }
+        _ if what == STATE => " (see `State::migrate`)",
+        _ => "",
+    }
 }
 
 /// The first paths in a message.
@@ -204,4 +216,21 @@ pub(crate) fn places(paths: &[Path]) -> String {
 /// A path in a message.
 pub(crate) fn place(path: &Path) -> String {
     if path.keys().is_empty() { "the root".to_owned() } else { format!("`{path}`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaf_on_another_device_is_moved() {
+        let error = |what, expected: &str, found: &str| {
+            let (expected, found, path) = (expected.to_owned(), found.to_owned(), Path::root());
+            Error::Leaf { what, expected, found, path }.to_string()
+        };
+        let moved = error(STATE, "f32[2] on Cuda { gpu_id: 0 }", "f32[2]");
+        insta::assert_snapshot!(moved, @"the state is f32[2], the parameter is f32[2] on Cuda { gpu_id: 0 }, at the root (see `to_device` of `treedef-candle`)");
+        let longer = error(STATE, "f32[3] on Metal { gpu_id: 0 }", "f32[2]");
+        insta::assert_snapshot!(longer, @"the state is f32[2], the parameter is f32[3] on Metal { gpu_id: 0 }, at the root (see `State::migrate`)");
+    }
 }

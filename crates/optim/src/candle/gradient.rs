@@ -1,12 +1,13 @@
 //! Gradients by candle, backward.
 
-use candle_core::{DType, Tensor, Var};
+use candle_core::{Tensor, Var};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::__private::OrBug;
 use treedef::Tree;
 
 use crate::error::{Error, LeafError, Result};
+use crate::leaf::Trainable;
 use crate::transform::{Mask, contains, mask, running_statistics};
 
 /// The gradient of a parameter that the loss does not depend on.
@@ -169,8 +170,7 @@ where
         let dtype = loss.dtype().as_str();
         return Err(Error::Argument(format!("expected a loss of floats, found one of {dtype}")));
     }
-    let value = loss.to_dtype(DType::F64).and_then(|loss| loss.flatten_all()?.get(0)?.to_scalar());
-    let value: f64 = value.map_err(function)?;
+    let value: f64 = loss.to_numbers().map_err(Error::Function)?.iter().sum(); // it is one
     let store = loss.backward().map_err(function)?;
     let is_reached = |variable: &Var| store.get(variable).is_some();
     if !variables.iter().flatten().any(is_reached) {

@@ -5,9 +5,9 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
-use candle_core::{CpuStorage, DType, Device, Storage, Tensor, WithDType};
+use candle_core::{CpuStorage, DType, Device, DeviceLocation, Storage, Tensor, WithDType};
 
-use crate::error::LeafError;
+use crate::error::{LeafError, ON};
 use crate::leaf::Trainable;
 use crate::number::{Kernel, Number, Term};
 use crate::pairwise;
@@ -49,8 +49,7 @@ impl Trainable for Tensor {
                 // Not all devices have doubles.
                 let wide = if device.is_cpu() { DType::F64 } else { DType::F32 };
                 let lanes = read.map(|tensor| Lane(tensor.to_dtype(wide)));
-                let sum = term.term(lanes).0?.sum_all()?.to_device(&Device::Cpu)?;
-                Ok(sum.to_dtype(DType::F64)?.to_scalar()?)
+                Ok(term.term(lanes).0?.sum_all()?.to_numbers()?.iter().sum())
             }
         }
     }
@@ -62,7 +61,11 @@ impl Trainable for Tensor {
     }
 
     fn describe(&self) -> String {
-        format!("{}{:?}", self.dtype().as_str(), self.dims())
+        let tensor = format!("{}{:?}", self.dtype().as_str(), self.dims());
+        match self.device().location() {
+            DeviceLocation::Cpu => tensor,
+            other => format!("{tensor}{ON}{other:?}"),
+        }
     }
 
     fn shape(&self) -> Vec<usize> {
@@ -80,7 +83,8 @@ impl Trainable for Tensor {
     }
 
     fn to_numbers(&self) -> Result<Vec<f64>, LeafError> {
-        Ok(self.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?)
+        // Not all devices have doubles.
+        Ok(self.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?)
     }
 
     fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError> {
@@ -91,7 +95,7 @@ impl Trainable for Tensor {
     /// The mean is in memory once for all numbers along the axis.
     fn mean_along(&self, axis: usize) -> Result<Self, LeafError> {
         let wide = if self.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
-        let mean = self.to_dtype(wide)?.mean_keepdim(axis)?.to_dtype(self.dtype())?;
+        let mean = self.detach().to_dtype(wide)?.mean_keepdim(axis)?.to_dtype(self.dtype())?;
         Ok(mean.broadcast_as(self.shape())?)
     }
 
@@ -108,11 +112,7 @@ fn expect_like(expected: &Tensor, found: &Tensor) -> Result<(), LeafError> {
     if expected.is_like(found) {
         return Ok(());
     }
-    let (on, other_on) = (expected.device().location(), found.device().location());
     let (expected, found) = (expected.describe(), found.describe());
-    if expected == found {
-        return Err(format!("a tensor on {on:?} beside one on {other_on:?}").into());
-    }
     Err(format!("a tensor {expected} beside one {found}").into())
 }
 
@@ -246,7 +246,8 @@ fn run_tensors<K: Kernel<S, R>, const S: usize, const R: usize>(
 ) -> Results<S> {
     let dtype = main.dtype();
     let wide = if matches!(dtype, DType::F32 | DType::F64) { dtype } else { DType::F32 };
-    let lane = |tensor: &Tensor| Lane(tensor.to_dtype(wide));
+    // A result of a tracked tensor would keep it, and so all steps before.
+    let lane = |tensor: &Tensor| Lane(tensor.detach().to_dtype(wide));
     let (new, remembered) = kernel.run(lane(main), slots.each_ref().map(lane), read.map(lane));
     let back = |Lane(tensor): Lane| tensor?.to_dtype(dtype)?.contiguous();
     collected(back(new), remembered.map(back))
@@ -328,6 +329,20 @@ mod tests {
             let update =
                 gradient.clone().clamp(-0.5, 0.5) / root + parameter.clone().sign().times(0.25);
             (update - a.clone().zero(), [a + gradient, b - parameter])
+        }
+    }
+
+    /// Otherwise each step would keep the tensors of all steps before it.
+    #[test]
+    fn results_are_not_tracked() {
+        let variable = Tensor::new(&[1.0f32, 2.0], &Device::Cpu).unwrap();
+        let variable = variable.to_dtype(DType::BF16).unwrap();
+        let variable = candle_core::Var::from_tensor(&variable).unwrap().into_inner();
+        let slots = [variable.clone(), variable.clone()];
+        let (new, slots) = run_tensors(&Update(All), &variable, slots, [&variable]).unwrap();
+        let mean = variable.mean_along(0).unwrap();
+        for tensor in slots.iter().chain([&new, &mean]) {
+            assert!(!tensor.track_op());
         }
     }
 
