@@ -267,7 +267,7 @@ fn trainings() -> Result {
     freezing `**` leaves nothing to train in its place
 
     only what is no float:
-    `steps` names none of the leaves that are trained in its place: these are `.layers[0].weight` and 4 more
+    `steps` names nothing that is trained
 
     a pattern with a mistake:
     the pattern `layers[`: expected a value, found the end at byte 7

@@ -1,6 +1,5 @@
 //! The memory of an optimiser between the steps of a training.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,8 +12,7 @@ use treedef::{NodeKind, NodeRef, Tree, TreeDef};
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Trainable;
 use crate::transform::{
-    ACCUMULATE, APPLY_IF_FINITE, LOOKAHEAD, Scope, Slots, Step, Transform, contains, ranges,
-    running_statistics,
+    ACCUMULATE, APPLY_IF_FINITE, LOOKAHEAD, Scope, Slots, Step, Transform, parameters_of, trained,
 };
 
 pub(crate) const GRADIENT: &str = "the gradient has another structure than the parameters";
@@ -292,27 +290,6 @@ fn descend<L: Trainable>(
     let mut step = Step { scope, updates, parameters };
     optimiser.descend(&mut step, slots)?;
     optimiser.settle(&mut step, slots)
-}
-
-/// The leaves that are no running statistics, which no step changes.
-fn parameters_of(treedef: &TreeDef) -> Vec<Range<usize>> {
-    let all = 0..treedef.num_leaves();
-    match &*running_statistics(treedef) {
-        [] => vec![all],
-        statistics => ranges(all.filter(|leaf| !contains(statistics, *leaf))),
-    }
-}
-
-/// The parameters that are trained: integers are not.
-fn trained<'r, L: Trainable>(
-    leaves: &[L],
-    parameters_at: &'r [Range<usize>],
-) -> Cow<'r, [Range<usize>]> {
-    if L::IS_NUMBER || leaves.iter().all(L::is_float) {
-        return parameters_at.into();
-    }
-    let is_float = |leaf: &usize| leaves.get(*leaf).is_some_and(L::is_float);
-    ranges(parameters_at.iter().cloned().flatten().filter(is_float)).into()
 }
 
 /// Checks that the slots have the types and shapes of the parameters.

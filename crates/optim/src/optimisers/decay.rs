@@ -62,7 +62,8 @@ impl Decay {
         if self.only.is_empty() {
             return mode.run_counted(step, slots, (name, leaves), |count| rule(count, self.rate));
         }
-        let kept = slots.selection.take().filter(|kept| kept.is_of(step.scope, &self.only));
+        let is_kept = |kept: &Selection| kept.is_of(step.scope, &self.only, step.parameters);
+        let kept = slots.selection.take().filter(is_kept);
         let make = || Selection::of(step.scope, &self.only, step.parameters);
         let selection = kept.map_or_else(make, Ok)?;
         let (count, mut found) = slots.counted(name, leaves)?;

@@ -1,10 +1,13 @@
 //! Selects leaves by a pattern or by their shapes.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
+use treedef::__private::OrBug;
 use treedef::{Pattern, Tree, TreeDef};
 
+use super::statistics::{parameters_of, trained};
 use crate::error::{Error, Result};
 use crate::leaf::Trainable;
 
@@ -85,6 +88,10 @@ impl fmt::Debug for Mask {
 }
 
 impl Mask {
+    pub(crate) fn tests_shapes(&self) -> bool {
+        matches!(self.0, Test::Shape(_))
+    }
+
     /// For each leaf of a structure, whether it is selected.
     fn of<L: Trainable>(&self, tree: &Tree<bool>, leaves: &[L]) -> Result<Vec<bool>> {
         match &self.0 {
@@ -102,17 +109,20 @@ impl Mask {
     }
 }
 
-/// For each leaf, whether one of the masks selects it. Each mask must select a leaf.
+/// For each leaf, whether one of the masks selects it. Each mask must select a leaf that is trained.
 pub(crate) fn mask<L: Trainable>(
     treedef: &TreeDef,
     leaves: &[L],
     masks: &[Mask],
 ) -> Result<Vec<bool>> {
+    let parameters_at = parameters_of(treedef);
+    let trained = &*trained(leaves, &parameters_at);
     let mut named = vec![false; treedef.num_leaves()];
     let tree = Tree::new(treedef.clone(), named.clone())?;
     for mask in masks {
         let found = mask.of(&tree, leaves)?;
-        if !found.contains(&true) {
+        let is_found = |range: &Range<usize>| found.get(range.clone()).or_bug().contains(&true);
+        if !trained.iter().any(is_found) {
             return Err(Error::Argument(format!("`{mask}` names nothing that is trained")));
         }
         named.iter_mut().zip(found).for_each(|(named, found)| *named |= found);

@@ -60,9 +60,9 @@
 
 mod scope;
 mod blocks;
+mod statistics;
 mod mask;
 mod selection;
-mod statistics;
 mod slots;
 mod step;
 mod scale;
@@ -99,9 +99,11 @@ pub use project::{Project, Projection, project};
 pub(crate) use scale::DECAY;
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
 pub use scope::Scope;
+pub(crate) use scope::{contains, ranges};
 pub use select::{Frozen, Only, SetToZero, set_to_zero};
-pub(crate) use selection::{SELECTING, Selection, contains, ranges};
+pub(crate) use selection::{SELECTING, Selection};
 pub use slots::Slots;
 #[doc(hidden)]
 pub use statistics::running_statistics;
+pub(crate) use statistics::{parameters_of, trained};
 pub use step::{Step, Transform};

@@ -52,8 +52,8 @@ impl<L> fmt::Debug for Partition<L> {
 }
 
 impl<L: Trainable> Partition<L> {
-    /// Adds a group: the leaves that one of the masks selects. There must be at least one. Masks inside its
-    /// optimiser are also masks of the whole model, and must select a leaf of the group.
+    /// Adds a group: the leaves that one of the masks selects. Each must select a leaf that is trained. Masks
+    /// inside its optimiser are also masks of the whole model, and each must select a leaf of the group.
     pub fn group<M: Into<Mask>>(
         mut self,
         masks: impl IntoIterator<Item = M>,
@@ -123,12 +123,15 @@ impl<L: Trainable> Partition<L> {
         let masks = || self.groups.iter().map(|(masks, _)| &**masks).chain([&[][..]]);
         // The leaves of one group depend on the masks of all.
         let is_kept = slots.parts.iter().zip(masks()).all(|(part, masks)| {
-            part.selection.as_ref().is_some_and(|kept| kept.is_of(step.scope, masks))
+            part.selection
+                .as_ref()
+                .is_some_and(|kept| kept.is_of(step.scope, masks, step.parameters))
         });
         if !is_kept {
             let parts = self.parts(step.scope, step.parameters)?.into_iter().zip(masks());
+            let made_for = (step.scope, &*step.parameters);
             for (slots, (inside, masks)) in slots.parts.iter_mut().zip(parts) {
-                slots.selection = Some(Selection::new(step.scope, masks, inside, Vec::new()));
+                slots.selection = Some(Selection::new(made_for, masks, inside, Vec::new()));
             }
         }
         for (part, masks) in slots.parts.iter().zip(masks()) {

@@ -82,3 +82,21 @@ impl<'a> Scope<'a> {
         Error::Operation { path: self.treedef.leaf_path(leaf).ok().or_bug(), source }
     }
 }
+
+/// Sorted leaves as ranges.
+pub(crate) fn ranges(leaves: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for leaf in leaves {
+        match ranges.last_mut() {
+            Some(last) if last.end == leaf => last.end += 1,
+            _ => ranges.push(leaf..leaf + 1),
+        }
+    }
+    ranges
+}
+
+/// Whether a leaf is in sorted ranges.
+pub(crate) fn contains(ranges: &[Range<usize>], leaf: usize) -> bool {
+    let next = ranges.partition_point(|range| range.end <= leaf);
+    ranges.get(next).is_some_and(|range| range.contains(&leaf))
+}

@@ -31,7 +31,7 @@ fn with_selected<L: Trainable>(
     if slots.transform != name || slots.parts.len() != 1 {
         return Err(slots.another(name, &[], 1));
     }
-    let kept = slots.selection.take().filter(|kept| kept.is_of(step.scope, masks));
+    let kept = slots.selection.take().filter(|kept| kept.is_of(step.scope, masks, step.parameters));
     let selection = kept.map_or_else(|| make(step.scope, masks, step.parameters), Ok)?;
     slots.selection = Some(selection);
     let part = || match name {

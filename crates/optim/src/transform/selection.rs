@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Scope;
 use super::mask::{Mask, joined, mask};
+use super::scope::{Scope, ranges};
 use treedef::__private::OrBug;
 
 use crate::error::{Error, Result};
@@ -25,19 +25,22 @@ pub(crate) struct Selection {
     /// The masks from which it was made.
     masks: Vec<Mask>,
     among: Vec<Range<usize>>,
+    /// The shapes of all leaves, if a mask is a test of shapes.
+    shapes: Option<Vec<Vec<usize>>>,
 }
 
 impl Selection {
-    /// Selects by masks. Each must select a leaf of the structure, and all together one of the scope.
-    /// Without masks, nothing is selected.
+    /// Selects by masks. Each must select a leaf of the scope. Without masks, nothing is selected.
     pub(crate) fn of<L: Trainable>(scope: Scope<'_>, masks: &[Mask], leaves: &[L]) -> Result<Self> {
+        for one in masks.chunks(1) {
+            let named = mask(scope.treedef, leaves, one)?;
+            expect_some(scope, one, &ranges_of(scope, |leaf| named.get(*leaf).copied().or_bug()))?;
+        }
         let named = mask(scope.treedef, leaves, masks)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().or_bug();
-        let inside = ranges_of(scope, is_named);
-        if !masks.is_empty() {
-            expect_some(scope, masks, &inside)?;
-        }
-        Ok(Selection::new(scope, masks, inside, ranges_of(scope, |leaf| !is_named(leaf))))
+        let (inside, outside) =
+            (ranges_of(scope, is_named), ranges_of(scope, |leaf| !is_named(leaf)));
+        Ok(Selection::new((scope, leaves), masks, inside, outside))
     }
 
     /// The leaves of a scope that no mask selects.
@@ -46,28 +49,39 @@ impl Selection {
         masks: &[Mask],
         leaves: &[L],
     ) -> Result<Self> {
-        let Selection { inside, outside, masks, among } = Selection::of(scope, masks, leaves)?;
+        let Selection { inside, outside, .. } = Selection::of(scope, masks, leaves)?;
         if outside.is_empty() {
-            let masks = joined(&masks);
+            let masks = joined(masks);
             return Err(Error::Argument(format!(
                 "freezing `{masks}` leaves nothing to train in its place"
             )));
         }
-        Ok(Selection { inside: outside, outside: inside, masks, among })
+        Ok(Selection::new((scope, leaves), masks, outside, inside))
     }
 
-    pub(crate) fn new(
-        scope: Scope<'_>,
+    pub(crate) fn new<L: Trainable>(
+        (scope, leaves): (Scope<'_>, &[L]),
         masks: &[Mask],
         inside: Vec<Range<usize>>,
         outside: Vec<Range<usize>>,
     ) -> Self {
-        Selection { inside, outside, masks: masks.to_vec(), among: scope.ranges.to_vec() }
+        let tests_shapes = masks.iter().any(Mask::tests_shapes);
+        let shapes = tests_shapes.then(|| leaves.iter().map(L::shape).collect());
+        let (masks, among) = (masks.to_vec(), scope.ranges.to_vec());
+        Selection { inside, outside, masks, among, shapes }
     }
 
-    /// Whether it was made from these masks: an optimiser may have other masks in a later step.
-    pub(crate) fn is_of(&self, scope: Scope<'_>, masks: &[Mask]) -> bool {
-        self.masks == masks && self.among == scope.ranges
+    /// Whether it was made from these masks and for such leaves: an optimiser may have other masks in a later
+    /// step, and a model other shapes.
+    pub(crate) fn is_of<L: Trainable>(
+        &self,
+        scope: Scope<'_>,
+        masks: &[Mask],
+        leaves: &[L],
+    ) -> bool {
+        let fits =
+            |shapes: &Vec<Vec<usize>>| leaves.iter().map(L::shape).eq(shapes.iter().cloned());
+        self.masks == masks && self.among == scope.ranges && self.shapes.as_ref().is_none_or(fits)
     }
 }
 
@@ -97,22 +111,4 @@ pub(crate) fn expect_some(scope: Scope<'_>, masks: &[Mask], found: &[Range<usize
 /// The leaves of a scope for which a function holds, as ranges.
 pub(crate) fn ranges_of(scope: Scope<'_>, holds: impl Fn(&usize) -> bool) -> Vec<Range<usize>> {
     ranges(scope.ranges.iter().cloned().flatten().filter(holds))
-}
-
-/// Sorted leaves as ranges.
-pub(crate) fn ranges(leaves: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for leaf in leaves {
-        match ranges.last_mut() {
-            Some(last) if last.end == leaf => last.end += 1,
-            _ => ranges.push(leaf..leaf + 1),
-        }
-    }
-    ranges
-}
-
-/// Whether a leaf is in sorted ranges.
-pub(crate) fn contains(ranges: &[Range<usize>], leaf: usize) -> bool {
-    let next = ranges.partition_point(|range| range.end <= leaf);
-    ranges.get(next).is_some_and(|range| range.contains(&leaf))
 }

@@ -1,10 +1,12 @@
 //! The tensors of a model that are not parameters.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use treedef::{Key, NodeRef, Path, TreeDef};
 
-use super::selection::ranges;
+use super::scope::{contains, ranges};
+use crate::leaf::Trainable;
 
 const FIELDS: [&str; 2] = ["running_mean", "running_var"];
 
@@ -35,4 +37,25 @@ fn is_statistic(treedef: &TreeDef, path: &Path) -> bool {
         let around: Path = path.keys().iter().take(at).cloned().collect();
         treedef.node(&around).is_ok_and(has_statistics)
     })
+}
+
+/// The leaves that are no running statistics, which no step changes.
+pub(crate) fn parameters_of(treedef: &TreeDef) -> Vec<Range<usize>> {
+    let all = 0..treedef.num_leaves();
+    match &*running_statistics(treedef) {
+        [] => vec![all],
+        statistics => ranges(all.filter(|leaf| !contains(statistics, *leaf))),
+    }
+}
+
+/// The parameters that are trained: integers are not.
+pub(crate) fn trained<'r, L: Trainable>(
+    leaves: &[L],
+    parameters_at: &'r [Range<usize>],
+) -> Cow<'r, [Range<usize>]> {
+    if L::IS_NUMBER || leaves.iter().all(L::is_float) {
+        return parameters_at.into();
+    }
+    let is_float = |leaf: &usize| leaves.get(*leaf).is_some_and(L::is_float);
+    ranges(parameters_at.iter().cloned().flatten().filter(is_float)).into()
 }

@@ -1,6 +1,7 @@
 //! Parts of a model: only, freeze, partition.
 
 use insta::assert_snapshot;
+use treedef::Object;
 use treedef_optim::schedules::linear;
 use treedef_optim::transform::{
     Transform, clip_by_global_norm, partition, scale, scale_by_schedule, set_to_zero, weight_decay,
@@ -351,4 +352,39 @@ fn a_selection_without_memory_follows_its_masks() {
     let after = holds(&state);
     one.step(model, (1.0, 1.0), &mut state).unwrap();
     assert!(before != after && holds(&state) == before, "{before} {after}");
+}
+
+#[test]
+fn a_test_of_shapes_is_asked_again_when_they_change() {
+    type Model = (Object<Vec<f64>>, Object<Vec<f64>>);
+    let model = |a: usize, b: usize| -> Model { (Object(vec![1.0; a]), Object(vec![1.0; b])) };
+    // Without moments, a state fits all shapes.
+    let decay = || weight_decay(0.5).only(|shape: &[usize]| shape == [2]);
+    let groups = partition().group([|shape: &[usize]| shape == [2]], sgd(0.5)).rest(sgd(0.0));
+    let zeros = |a: usize, b: usize| -> Model { (Object(vec![0.0; a]), Object(vec![0.0; b])) };
+    type Optimiser = Box<dyn Transform<Vec<f64>>>;
+    let optimisers: [(Optimiser, bool); 4] = [
+        (Box::new(sgd(0.5).only(|shape: &[usize]| shape == [2])), false),
+        (Box::new(sgd(0.5).freeze(|shape: &[usize]| shape == [3])), false),
+        (Box::new(groups), false),
+        (Box::new(chain!(decay(), sgd(1.0))), true),
+    ];
+    for (optimiser, decays) in optimisers {
+        let gradient = |a, b| if decays { zeros(a, b) } else { model(a, b) };
+        let mut state = optimiser.init(&model(2, 3)).unwrap();
+        for (a, b) in [(2, 3), (3, 2), (2, 3)] {
+            let (first, second) = optimiser.step(model(a, b), gradient(a, b), &mut state).unwrap();
+            let expected = if a == 2 { (0.5, 1.0) } else { (1.0, 0.5) };
+            assert_eq!((first[0], second[0]), expected, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn each_of_several_masks_has_to_select_a_leaf_in_its_place() {
+    let decay = || adamw(0.1).weight_decay(0.1).decay_only(".0").decay_only(".2");
+    assert!(decay().init::<f64, _>(&[1.0; 3]).is_ok());
+    let inside = partition().group([".0", ".1"], decay()).rest(sgd(0.1));
+    let error = inside.init::<f64, _>(&[1.0; 3]).unwrap_err();
+    assert_snapshot!(error, @"`.2` names none of the leaves that are trained in its place: these are `.0` and 1 more");
 }

@@ -541,10 +541,13 @@ mod of_tensors {
         let error = |optimiser: Box<dyn Transform<Tensor>>| {
             optimiser.init::<Tensor, _>(&model()).unwrap_err().to_string()
         };
-        assert_snapshot!(error(Box::new(adam(0.25).only("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
-        assert_snapshot!(error(Box::new(adam(0.25).freeze("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
-        assert_snapshot!(error(Box::new(adamw(0.25).decay_only("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
-        assert_snapshot!(error(Box::new(groups.only("[1]"))), @"`[1]` names none of the leaves that are trained in its place: that is `[0]` alone");
-        assert_snapshot!(adam(0.25).init::<Tensor, _>(&ids).unwrap_err(), @"the value has no floats to train: the leaf at the root is u32[2]");
+        assert_snapshot!(error(Box::new(adam(0.25).only("[1]"))), @"`[1]` names nothing that is trained");
+        assert_snapshot!(error(Box::new(adam(0.25).freeze("[1]"))), @"`[1]` names nothing that is trained");
+        assert_snapshot!(error(Box::new(adamw(0.25).decay_only("[1]"))), @"`[1]` names nothing that is trained");
+        let decay = adamw(0.25).weight_decay(0.1).decay_only("[0]").decay_only("[1]");
+        assert_snapshot!(error(Box::new(decay)), @"`[1]` names nothing that is trained");
+        assert_snapshot!(error(Box::new(partition().group(["[0]", "[1]"], adam(0.25)))), @"`[1]` names nothing that is trained");
+        assert_snapshot!(error(Box::new(groups.only("[1]"))), @"`[1]` names nothing that is trained");
+        assert_snapshot!(adam(0.25).init::<Tensor, _>(&ids).unwrap_err(), @"the value has no floats: the leaf at the root is u32[2]");
     }
 }
