@@ -135,13 +135,14 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
         let origins = origins(&saved, &treedef);
         let selects = slots.selects();
         let is_absent = |(leaf, origin): (usize, &Option<usize>)| {
-            let is_gone = match origin {
+            Ok(match origin {
                 Some(origin) => contains(&absent, *origin),
-                None => selects || is_default(&slots, leaf),
-            };
-            is_gone.then_some(leaf)
+                None => selects || is_default(&slots, leaf)?,
+            })
         };
-        let absent = ranges(origins.iter().enumerate().filter_map(is_absent));
+        let is_absent = origins.iter().enumerate().map(is_absent).collect::<Result<Vec<bool>>>()?;
+        let absent =
+            ranges(is_absent.iter().enumerate().filter_map(|(leaf, it)| it.then_some(leaf)));
         settle(&mut slots, &origins);
         let mut state = State::read(Some(treedef), slots);
         state.absent = absent;
@@ -150,6 +151,9 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
 
     /// The slots, and the structure of their leaves.
     fn into_slots(self, treedef: &mut Option<TreeDef>) -> Result<Slots<L>> {
+        if i64::try_from(self.count.0).is_err() {
+            return Err(Error::Argument(format!("no training has {} steps", self.count.0)));
+        }
         let mut leaves = Vec::new();
         for (name, value) in self.leaves {
             let (found, moments) = L::tree(&value)?.into_parts();
@@ -175,16 +179,16 @@ impl<T: Serialize + DeserializeOwned, L: Trainable> SavedState<T, L> {
 
 /// Whether all moments of a leaf are equal, as if serde filled them. Otherwise they were saved under
 /// another name, which is an alias now.
-fn is_default<L: Trainable>(slots: &Slots<L>, leaf: usize) -> bool {
+fn is_default<L: Trainable>(slots: &Slots<L>, leaf: usize) -> Result<bool> {
     fn moments<'s, L>(slots: &'s Slots<L>, leaf: usize, found: &mut Vec<&'s L>) {
         found.extend(slots.leaves.iter().filter_map(|(_, leaves)| leaves.get(leaf)));
         slots.parts.iter().for_each(|part| moments(part, leaf, found));
     }
     let mut found = Vec::new();
     moments(slots, leaf, &mut found);
-    let numbers = |leaf: &L| leaf.to_numbers().ok();
-    let first = found.first().and_then(|first| numbers(first));
-    found.iter().all(|leaf| numbers(leaf) == first)
+    let numbers = found.iter().map(|leaf| leaf.to_numbers().map_err(Error::Function));
+    let numbers = numbers.collect::<Result<Vec<_>>>()?;
+    Ok(numbers.windows(2).all(|pair| matches!(pair, [first, second] if first == second)))
 }
 
 fn expect_alike(first: &TreeDef, found: &TreeDef) -> Result<()> {

@@ -57,6 +57,20 @@ macro_rules! resumes {
 }
 
 #[test]
+fn a_count_that_no_training_reaches_is_refused() {
+    let state = |count: u64| {
+        let state = adam(0.1).init::<f64, _>(&vec![1.0]).unwrap();
+        let text = serde_json::to_string(&state).unwrap();
+        let text = text.replacen(r#""count":0"#, &format!(r#""count":{count}"#), 1);
+        serde_json::from_str::<State<Vec<f64>, f64>>(&text)
+    };
+    assert_snapshot!(state(u64::MAX).unwrap_err(), @"no training has 18446744073709551615 steps");
+    assert_snapshot!(state(1 << 63).unwrap_err(), @"no training has 9223372036854775808 steps");
+    let mut state = state((1 << 63) - 1).unwrap();
+    assert!(adam(0.1).step(vec![1.0], vec![1.0], &mut state).unwrap()[0] < 1.0);
+}
+
+#[test]
 fn training_that_is_resumed_gives_the_same_bits() {
     resumes!(
         sgd(0.1),
