@@ -14,6 +14,8 @@
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
 //!
+//! Tensors of integers count as constants: they stay as they are, and are in no sum.
+//!
 //! A `Tree` has its own arithmetic: `map`, and `zip` for two.
 
 use std::slice;
@@ -44,6 +46,17 @@ fn like<L: Trainable>(first: &Tree<L>, second: &impl Serialize) -> Result<Vec<L>
         .map_err(|source| Error::Structure { what: SECOND, source })?;
     expect_alike("the second value", first.treedef(), first.leaves(), &leaves)?;
     Ok(leaves)
+}
+
+/// The leaves whose numbers are summed. Without a float among them, all sums would be 0.
+fn summands<L: Trainable>(value: &impl Serialize) -> Result<Tree<L>> {
+    let tree = L::tree(value)?;
+    match tree.leaves().first() {
+        Some(first) if !tree.leaves().iter().any(L::is_float) => {
+            Err(Error::NoFloats { found: first.describe(), path: tree.treedef().leaf_path(0)? })
+        }
+        _ => Ok(tree),
+    }
 }
 
 /// The value after a kernel has changed its leaves.
@@ -104,7 +117,8 @@ pub fn add_scaled<L: Trainable, T: Serialize + DeserializeOwned>(
 }
 
 /// The moving average of parameters, in place: `step_size * new + (1 - step_size) * old`, optax's
-/// `incremental_update`. Everything else is taken from the new value, such as its number of epochs.
+/// `incremental_update`. Everything else is taken from the new value, such as its number of epochs and
+/// tensors of integers.
 ///
 /// # Errors
 ///
@@ -130,6 +144,11 @@ pub fn incremental_update<L: Trainable, T: Serialize + DeserializeOwned>(
     everywhere(new.treedef(), |scope| {
         scope.run(&Towards(step_size), &mut average, [], [new.leaves()])
     })?;
+    for (average, new) in average.iter_mut().zip(new.leaves()) {
+        if !new.is_float() {
+            *average = new.clone();
+        }
+    }
     let before = L::tree(old)?;
     let before = (before.treedef(), before.leaves());
     Ok(L::rebuild_into(new.treedef(), &mut average, old, before)?)
@@ -165,10 +184,10 @@ pub fn project<L: Trainable, T: Serialize + DeserializeOwned>(
 ///
 /// # Errors
 ///
-/// As [`add`].
+/// As [`add`], and when all leaves are tensors of integers.
 #[doc(alias = "vdot")]
 pub fn dot<L: Trainable, T: Serialize>(first: &T, second: &T) -> Result<f64> {
-    let first = L::tree(first)?;
+    let first = summands::<L>(first)?;
     let second = like(&first, second)?;
     everywhere(first.treedef(), |scope| scope.sum(&Product, [first.leaves(), &second]))
 }
@@ -178,10 +197,10 @@ pub fn dot<L: Trainable, T: Serialize>(first: &T, second: &T) -> Result<f64> {
 ///
 /// # Errors
 ///
-/// As [`scale`].
+/// As [`scale`], and when all leaves are tensors of integers.
 #[doc(alias = "global_norm")]
 pub fn norm<L: Trainable, T: Serialize>(value: &T) -> Result<f64> {
-    let tree = L::tree(value)?;
+    let tree = summands::<L>(value)?;
     everywhere(tree.treedef(), |scope| transform::norm(scope, tree.leaves()))
 }
 
@@ -189,9 +208,9 @@ pub fn norm<L: Trainable, T: Serialize>(value: &T) -> Result<f64> {
 ///
 /// # Errors
 ///
-/// As [`scale`].
+/// As [`scale`], and when all leaves are tensors of integers.
 pub fn sum<L: Trainable, T: Serialize>(value: &T) -> Result<f64> {
-    let tree = L::tree(value)?;
+    let tree = summands::<L>(value)?;
     everywhere(tree.treedef(), |scope| scope.sum(&Same, [tree.leaves()]))
 }
 

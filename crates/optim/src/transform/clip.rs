@@ -85,7 +85,7 @@ impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
         if norm / scale < self.limit {
             return Ok(());
         }
-        step.update(&Fraction { scale, norm, limit: self.limit }, [])
+        step.update(&Fraction::new(scale, norm, self.limit), [])
     }
 
     fn check(&self, _: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
@@ -97,12 +97,21 @@ impl<L: Trainable> Transform<L> for ClipByGlobalNorm {
 /// `gradient / norm * limit`, in this order, as in optax. Both are scaled before.
 #[derive(Clone, Copy)]
 pub(super) struct Fraction {
-    pub(super) scale: f64,
-    pub(super) norm: f64,
-    pub(super) limit: f64,
+    scale: f64,
+    norm: f64,
+    limit: f64,
 }
 
+/// The largest scale: it makes the smallest number of each type a normal one, and is itself in each type.
+const LARGEST_SCALE: f64 = (1u128 << 100) as f64;
+
 impl Fraction {
+    /// The norm is times the scale.
+    pub(super) fn new(scale: f64, norm: f64, limit: f64) -> Self {
+        let less = scale.min(LARGEST_SCALE);
+        Fraction { scale: less, norm: norm * (less / scale), limit }
+    }
+
     #[inline(always)]
     pub(super) fn of<X: Number>(self, x: X) -> X {
         let norm = x.clone().zero().plus(self.norm);

@@ -76,7 +76,7 @@ impl Projection {
                 if norm / scale <= radius {
                     return Ok(());
                 }
-                Nearest::Scaled(Fraction { scale, norm, limit: radius })
+                Nearest::Scaled(Fraction::new(scale, norm, radius))
             }
         };
         scope.run(&nearest, leaves, [], [])?;

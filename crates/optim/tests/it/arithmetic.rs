@@ -62,6 +62,25 @@ fn norms_have_squares_of_any_size() {
     assert!(tree::norm::<f64, _>(&[f64::NAN, 1.0]).unwrap().is_nan());
 }
 
+#[test]
+fn limits_and_gradients_are_of_any_size() {
+    use treedef_optim::transform::{Projection, clip_by_global_norm};
+    use treedef_optim::{Optimiser, chain, sgd};
+
+    for (size, limit) in [(1e-38f32, 1e-40f32), (1e-38, 1e-44), (1e-44, 3e-45), (1e38, 1e-40)] {
+        let (gradient, zeros) = ([size, 0.0], [0.0f32; 2]);
+        let optimiser = chain!(clip_by_global_norm(limit.into()), sgd(1.0));
+        let mut state = optimiser.init::<f32, _>(&zeros).unwrap();
+        assert_eq!(optimiser.step(zeros, gradient, &mut state).unwrap(), [-limit, 0.0]);
+        let ball = Projection::L2Ball { radius: limit.into() };
+        assert_eq!(tree::project::<f32, _>(gradient, ball).unwrap(), [limit, 0.0]);
+    }
+    for (size, limit) in [(1e-308f64, 1e-310), (1e-320, 5e-324), (1e308, 1e-308), (1e308, 1e300)] {
+        let ball = Projection::L2Ball { radius: limit };
+        assert_eq!(tree::project::<f64, _>([size, 0.0], ball).unwrap(), [limit, 0.0]);
+    }
+}
+
 fn f64_leaves(value: &impl serde::Serialize) -> Vec<f64> {
     let floats = treedef::Flattener::new().leaves_where(treedef::LeafKind::is_float);
     floats.flatten_as(value).unwrap().0
@@ -79,4 +98,39 @@ fn a_static_that_differs_is_that_of_the_first() {
     let error = tree::incremental_update::<f64, _>(&a, &mut average, f64::NAN).unwrap_err();
     assert_eq!(error.to_string(), "expected a step size from 0 to 1, found NaN");
     assert_eq!(average.2, 0.375);
+}
+
+#[cfg(feature = "candle")]
+mod of_tensors {
+    use candle_core::{Device, Tensor};
+    use treedef::Object;
+    use treedef_optim::tree;
+
+    fn with_count(number: f32, count: i64) -> [Object<Tensor>; 2] {
+        let cpu = &Device::Cpu;
+        [Tensor::new(number, cpu), Tensor::new(count, cpu)].map(|tensor| Object(tensor.unwrap()))
+    }
+
+    #[test]
+    fn an_average_has_the_new_integers() {
+        let (new, mut average) = (with_count(1.0, 7), with_count(2.0, 0));
+        tree::incremental_update::<Tensor, _>(&new, &mut average, 0.5).unwrap();
+        assert_eq!(average[0].to_scalar::<f32>().unwrap(), 1.5);
+        assert_eq!(average[1].to_scalar::<i64>().unwrap(), 7);
+    }
+
+    #[test]
+    fn integers_are_in_no_sum() {
+        let both = with_count(3.0, 4);
+        assert_eq!(tree::sum::<Tensor, _>(&both).unwrap(), 3.0);
+        assert_eq!(tree::norm::<Tensor, _>(&both).unwrap(), 3.0);
+        let [_, count] = &both;
+        insta::allow_duplicates! { for error in [
+            tree::sum::<Tensor, _>(count),
+            tree::norm::<Tensor, _>(count),
+            tree::dot::<Tensor, _>(count, count),
+        ] {
+            insta::assert_snapshot!(error.unwrap_err(), @"the value has no floats: the leaf at the root is i64[]");
+        }}
+    }
 }
