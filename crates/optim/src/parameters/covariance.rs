@@ -111,6 +111,10 @@ impl<'p> Covariance<'p> {
         };
         let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
         let variance = squares / (rows - count) as f64;
+        if variance < f64::MIN_POSITIVE / f64::EPSILON && residuals.iter().any(|it| *it != 0.0) {
+            let reason = "the squares of the residuals are below the smallest `f64` (use a smaller unit for them)";
+            return refused(reason.to_owned());
+        }
         let matrix: Vec<f64> = of_scaled.into_iter().map(|element| variance * element).collect();
         Covariance::new(plan, x, &matrix)
     }

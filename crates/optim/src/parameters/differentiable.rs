@@ -15,6 +15,12 @@ pub(super) trait Differentiable: Clone {
         self.times(Self::of(-1.0))
     }
 
+    /// This number with the derivatives that it has.
+    fn moved_to(self, number: f64) -> Self {
+        let by = Self::of(-self.real());
+        self.plus(by).plus(Self::of(number))
+    }
+
     /// ln(1 + eˣ), without overflow.
     fn softplus(self) -> Self {
         if self.real() > 0.0 {

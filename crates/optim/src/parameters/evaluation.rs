@@ -200,19 +200,32 @@ impl Plan {
         self.inverse(leaves)
     }
 
-    /// The leaves in any type of number, without checks.
+    /// The leaves in any type of number, without checks. Numbers that did not move stay exactly the same, as in `fill`.
     #[cfg_attr(not(feature = "num-dual"), allow(dead_code))]
     pub(super) fn leaves_as<N: Differentiable>(&self, x: &[N]) -> Vec<N> {
         let mut leaves: Vec<N> = self.start.iter().map(|leaf| N::of(*leaf)).collect();
         for run in &self.runs {
             let x = &x[run.x..run.x + run.inputs];
+            let initial = &self.initial[run.x..run.x + run.inputs];
+            let start = &self.start[run.leaf..run.leaf + run.leaves];
             let y = &mut leaves[run.leaf..run.leaf + run.leaves];
             match run.work {
                 Work::Copy(_) => y.clone_from_slice(x),
                 Work::Transform(transform, _) => {
-                    x.iter().zip(y).for_each(|(x, y)| *y = transform.value(x.clone()));
+                    for (at, x) in x.iter().enumerate() {
+                        let value = transform.value(x.clone());
+                        let is_start = x.real() == initial[at];
+                        y[at] = if is_start { value.moved_to(start[at]) } else { value };
+                    }
                 }
-                Work::Block(block) => block.value(x, y),
+                Work::Block(block) => {
+                    block.value(x, y);
+                    if x.iter().map(N::real).eq(initial.iter().copied()) {
+                        for (y, start) in y.iter_mut().zip(start) {
+                            *y = y.clone().moved_to(*start);
+                        }
+                    }
+                }
             }
         }
         self.repeat_tied(&mut leaves);

@@ -127,7 +127,7 @@ impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
     /// [`cobyla::minimize`] returns, with the vector in the middle. For a vector without a model, and for a
     /// value that is not finite, the function counts as 1e100. `begin` is the size of the first steps.
     ///
-    /// After `evaluations` calls the result is `Ok` with `MaxEvalReached`: test the status.
+    /// After `evaluations` calls, at least one, the result is `Ok` with `MaxEvalReached`: test the status.
     ///
     /// # Errors
     ///
@@ -173,7 +173,8 @@ impl<T, U: DeserializeOwned, F> Problem<'_, T, U, F> {
         if !stop.xtol_abs.is_empty() {
             p.plan.expect_length("`xtol_abs`", stop.xtol_abs.len())?;
         }
-        let evaluations = evaluations.min(i32::MAX as usize); // cobyla counts in an `i32`
+        // cobyla counts in an `i32`, and takes 0 for no limit.
+        let evaluations = evaluations.clamp(1, i32::MAX as usize);
         let bounds: Vec<_> = p.lower().iter().copied().zip(p.upper().iter().copied()).collect();
         let value =
             |x: &[f64], _: &mut ()| self.value(x).map_or(WORST, |value| value.clamp(-WORST, WORST));

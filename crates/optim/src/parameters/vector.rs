@@ -278,7 +278,8 @@ impl<T> Parameters<T> {
     ///
     /// As [`value`](Self::value).
     pub fn leaves(&self, x: &[f64]) -> Result<Vec<f64>> {
-        self.plan.with_leaves(x, |leaves| Ok(leaves.to_vec()))
+        let rounded = |(leaf, y): (usize, &f64)| self.plan.rounded(leaf, *y);
+        self.plan.with_leaves(x, |leaves| Ok(leaves.iter().enumerate().map(rounded).collect()))
     }
 
     /// The derivatives of the leaves by the vector, by columns.

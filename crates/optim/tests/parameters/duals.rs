@@ -45,6 +45,35 @@ fn numbers<D: Clone>(model: &Model<D>) -> Vec<D> {
 }
 
 #[test]
+fn duals_that_did_not_move_are_exact_and_have_derivatives() -> Result {
+    let p = parameters()?;
+    let model = p.value(p.initial())?;
+    let one = numbers(&p.value_as::<Model<Dual64>>(
+        &p.initial().iter().map(|x| Dual64::from_re(*x).derivative()).collect::<Vec<_>>(),
+    )?);
+    assert_eq!(one.iter().map(|dual| dual.re).collect::<Vec<_>>(), numbers(&model));
+    let jacobian = p.jacobian(p.initial())?;
+    let mut slopes = vec![0.0; one.len()];
+    for (leaf, slope) in (0..p.len()).flat_map(|by| jacobian.column(by)) {
+        slopes[leaf] += slope;
+    }
+    for (dual, slope) in one.iter().zip(slopes) {
+        assert!((dual.eps - slope).abs() < 1e-14, "{dual} {slope}");
+    }
+
+    // The start may be far less than what is rounded.
+    fastrand::seed(6);
+    for _ in 0..1000 {
+        let [a, b] = [(); 2].map(|()| fastrand::f64() * 2f64.powi(fastrand::i32(-60..0)));
+        let p = Parameters::new(&(a, b, a))?.positive(".0")?.softplus(".1")?;
+        let p = p.interval(".2", -1e6..=1e6)?;
+        assert_eq!(p.problem(|m: &(f64, f64, f64)| m.0).value(p.initial())?, a);
+        assert_eq!(p.value_as::<(f64, f64, f64)>(p.initial())?, (a, b, a));
+    }
+    Ok(())
+}
+
+#[test]
 fn duals_agree_with_the_chain_rule() -> Result {
     let p = parameters()?;
     fastrand::seed(5);

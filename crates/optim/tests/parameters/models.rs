@@ -80,6 +80,7 @@ fn floats_of_32_bits_are_checked_as_such() -> Result {
     let error = p.value(&[1e39, 0.0]).unwrap_err();
     assert_eq!(error.to_string(), "1e39 is not finite as `f32` at `.0`");
     assert_eq!(p.value(&[0.1, 0.1])?, (0.1f32, 0.1f64));
+    assert_eq!(p.leaves(&[0.1, 0.1])?, [f64::from(0.1f32), 0.1]);
 
     // Positive as an `f64`, and zero as an `f32`.
     let p = p.positive("*")?;

@@ -240,6 +240,11 @@ fn a_covariance_of_residuals_says_what_is_wrong() -> Result {
     assert_eq!(error, "no covariance: the residual [1] is NaN");
     let error = of(&[1.0], &[1.0, 2.0], &[1.0, f64::INFINITY]);
     assert_eq!(error, "no covariance: the derivative of residual [1] by the root is inf");
+    let error = of(&[0.0], &[2e-170, 1e-170, -3e-170], &[1.0; 3]);
+    assert_eq!(
+        error,
+        "no covariance: the squares of the residuals are below the smallest `f64` (use a smaller unit for them)"
+    );
     let error = of(&[1.0], &[1.0, 2.0], &[0.0, 0.0]);
     assert_eq!(error, "no covariance: the residuals do not depend on the root");
     Ok(())

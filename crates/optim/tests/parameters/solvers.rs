@@ -48,6 +48,9 @@ mod with_cobyla {
         // Few calls are no error.
         let few = problem.cobyla(3, RhoBeg::All(0.5), StopTols::default())?;
         assert!(matches!(few, Ok((SuccessStatus::MaxEvalReached, ..))), "{few:?}");
+        // None is no `unlimited`.
+        let none = problem.cobyla(0, RhoBeg::All(0.5), StopTols::default())?;
+        assert!(matches!(none, Ok((SuccessStatus::MaxEvalReached, ..))), "{none:?}");
         Ok(())
     }
 }
