@@ -1,5 +1,6 @@
 //! Adapters of a small model: the matrices that get one, and the errors.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -350,4 +351,32 @@ fn peft_reads_what_is_saved() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(printed.trim(), "PEFT has the 7 tensors of the model with adapters");
+}
+
+/// The names of a state-dict are keys with dots.
+#[test]
+fn adapters_of_a_state_dict_have_the_names_of_its_layers() {
+    let matrix = Tensor::new(&[[1.0, 2.0], [3.0, 4.0]], &Device::Cpu).unwrap();
+    let key = |name: &str| (name.to_owned(), treedef::Object(matrix.clone()));
+    let model = BTreeMap::from([key("layers.0.up.weight"), key("own")]);
+    let adapters = lora(&model, "**", 2, 4.0, 0).unwrap();
+    assert!(adapters.adapters.keys().eq(["layers.0.up", "own"]));
+    assert_eq!(adapters.target_modules, ["own", "up"]);
+    let folder = tempfile::tempdir().unwrap();
+    adapters.save_peft(&folder, "the model").unwrap();
+    let again = Lora::load_peft(&folder, &Device::Cpu).unwrap();
+    again.merge(&model).unwrap();
+    let file = safetensors::load(folder.path().join("adapter_model.safetensors"), &Device::Cpu);
+    assert!(file.unwrap().contains_key("base_model.model.layers.0.up.lora_A.weight"));
+    // Two layers of one name.
+    let layer = |outside: &str, inside: &str| (outside.to_owned(), BTreeMap::from([key(inside)]));
+    let both = BTreeMap::from([layer("a", "b.weight"), layer("a.b", "weight")]);
+    let errors = [
+        lora(&both, "**", 2, 4.0, 0).map(drop).unwrap_err(),
+        lora(&both, "a", 2, 4.0, 0).unwrap().merge(&both).map(drop).unwrap_err(),
+    ];
+    insta::assert_snapshot!(errors.map(first_line).join("\n"), @r#"
+    the model has two layers of the name `a.b`
+    the model has two layers of the name `a.b` at `["a.b"]["weight"]`
+    "#);
 }

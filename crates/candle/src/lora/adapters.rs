@@ -54,8 +54,8 @@ pub struct Adapter {
 /// # Errors
 ///
 /// Returns an error when a pattern matches nothing or no weight; when PEFT does not support the layer, such
-/// as a transposed convolution or one in groups; when the rank is 0 or `alpha` is not finite; when the
-/// device fails.
+/// as a transposed convolution or one in groups; when two layers have one name; when the rank is 0 or `alpha`
+/// is not finite; when the device fails.
 pub fn lora<T: Serialize>(
     model: &T,
     pattern: &str,
@@ -76,11 +76,16 @@ pub fn lora<T: Serialize>(
     let (mut adapters, mut modules) = (BTreeMap::new(), BTreeSet::new());
     for ((path, weight), named) in tree.iter().zip(named.leaves()) {
         let around = (1..path.keys().len()).map(|end| path.keys().iter().take(end).cloned());
-        modules.extend(around.map(|keys| keys.collect::<Path>().to_joined_string(".")));
+        modules.extend(around.map(|keys| name_of(&keys.collect())));
         if *named {
             let layer = Layer::of(tree.treedef(), &path, weight)?;
             init = init.dtype(weight.dtype()).device(weight.device());
-            adapters.insert(layer_of(&path), Adapter::new(layer, weight.dims(), rank, &mut init)?);
+            let (name, adapter) =
+                (layer_of(&path), Adapter::new(layer, weight.dims(), rank, &mut init)?);
+            if adapters.contains_key(&name) {
+                return Err(two_of(&name));
+            }
+            adapters.insert(name, adapter);
         } else if is_weight(weight) {
             modules.insert(layer_of(&path));
         }
@@ -92,8 +97,22 @@ pub fn lora<T: Serialize>(
 
 /// The name of the layer of a weight; for another tensor, its own name.
 fn layer_of(path: &Path) -> String {
-    let name = path.to_joined_string(".");
+    let name = name_of(path);
     name.strip_suffix(".weight").map_or(name.clone(), str::to_owned)
+}
+
+/// The name in a state-dict. A key that is such a name itself has dots, which are not escaped in it.
+fn name_of(path: &Path) -> String {
+    let (escaped, mut name) = (path.to_joined_string("."), String::new());
+    let mut chars = escaped.chars();
+    while let Some(char) = chars.next() {
+        name.push(if char == '\\' { chars.next().unwrap_or(char) } else { char });
+    }
+    name
+}
+
+fn two_of(layer: &str) -> Error {
+    plain_error(format_args!("the model has two layers of the name `{layer}`"))
 }
 
 /// The last parts of the names, if they match no other module, as PEFT refuses one of another kind; otherwise the whole
@@ -154,13 +173,17 @@ impl Lora {
 
     fn moved<T: Serialize + DeserializeOwned>(&self, model: &T, alpha: f64) -> Result<T> {
         let tree = Tree::<Tensor>::of_objects(model).map_err(Error::wrap)?;
-        let mut unused = self.adapters.clone();
+        let mut unused: BTreeSet<&String> = self.adapters.keys().collect();
         let tree = tree.map_with_path(|path, weight| {
-            let Some(adapter) = unused.remove(&layer_of(path)) else { return Ok(weight) };
+            let name = layer_of(path);
+            let Some(adapter) = self.adapters.get(&name) else { return Ok(weight) };
+            if !unused.remove(&name) {
+                return Err(two_of(&name));
+            }
             weight.add(&adapter.product(&weight, alpha)?)
         });
         let tree = tree.try_map(|moved| moved).map_err(Error::wrap)?;
-        if let Some((layer, _)) = unused.first_key_value() {
+        if let Some(layer) = unused.first() {
             candle_core::bail!("the model has no `{layer}.weight`, for which there is an adapter");
         }
         tree.into_objects().map_err(Error::wrap)
