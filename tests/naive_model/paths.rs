@@ -1,7 +1,9 @@
 //! From leaf to path and back, and leaves by patterns.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
-use treedef::{Key, NodeRef, Path, Pattern, TreeDef};
+use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Pattern, TreeDef, Value};
 
 use crate::case::{Case, cases, is_short, path};
 use crate::plain::{Head, Node, Shape};
@@ -51,6 +53,7 @@ impl Step {
                 number.is_some_and(|it: usize| it >= least && end.is_none_or(|end| it < end))
             }
             (Step::Key(expected), key) if expected == key => true,
+            (Step::Key(Key::Entry(a)), Key::Entry(b)) => form_of(a) == form_of(b),
             (Step::Key(Key::VariantField(..) | Key::VariantPosition(..)), _) => false,
             (Step::Key(expected), key) => {
                 word(expected).is_some_and(|word_of| word(key) == Some(word_of))
@@ -65,21 +68,62 @@ fn word(key: &Key) -> Option<String> {
     match key {
         Key::Field(name) | Key::VariantField(_, name) => Some(format!("{name:?}")),
         Key::Position(at) | Key::Index(at) | Key::VariantPosition(_, at) => Some(at.to_string()),
-        Key::Entry(value) => match (value.as_str(), value.as_leaf()?.as_i128()) {
-            (Some(text), _) => Some(format!("{text:?}")),
-            (None, number) => number.map(|number| number.to_string()),
+        Key::Entry(value) => match value.as_str() {
+            Some(text) => Some(format!("{text:?}")),
+            None => Some(form_of(value)).filter(|form| form.parse::<i128>().is_ok()),
         },
         _ => None,
+    }
+}
+
+fn form_of(key: &Value) -> String {
+    form(key.root(), &key.leaves())
+}
+
+/// The value of a key, which is the same for a number of any width, a `char` and a text, a tuple and a list, and so on.
+fn form(node: NodeRef<'_>, leaves: &[Leaf]) -> String {
+    use NodeKind as Is;
+    let children: Vec<String> = node.children().map(|child| form(child, leaves)).collect();
+    let inside = match node.kind() {
+        Is::Leaf => form_of_scalar(&leaves[node.leaf_range().start]),
+        Is::Some | Is::NewtypeStruct | Is::NewtypeVariant => children.concat(),
+        Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant => format!("{children:?}"),
+        Is::Map | Is::Struct | Is::StructVariant => {
+            let fields = node.fields().iter().map(|field| format!("{:?}", &**field));
+            let keys = node.entry_keys().iter().map(form_of);
+            format!("{:?}", fields.chain(keys).zip(children).collect::<BTreeMap<_, _>>())
+        }
+        _ => "null".to_owned(),
+    };
+    match node.variant() {
+        Some(variant) if node.kind() == Is::UnitVariant => format!("{variant:?}"),
+        Some(variant) => format!("{{{variant:?}: {inside}}}"),
+        None => inside,
+    }
+}
+
+fn form_of_scalar(leaf: &Leaf) -> String {
+    match leaf {
+        Leaf::Str(text) => format!("{text:?}"),
+        Leaf::Char(char) => format!("{:?}", char.to_string()),
+        Leaf::F32(number) => format!("{:?}", number.to_string().parse::<f64>().unwrap()),
+        Leaf::F64(number) => format!("{number:?}"),
+        leaf => leaf.as_i128().map_or_else(|| leaf.to_string(), |number| number.to_string()),
     }
 }
 
 /// A key, and whether it is the `.0` of a newtype.
 pub(crate) type Placed = (Key, bool);
 
-/// The keys of a path through a tree.
-pub(crate) fn placed<L: Clone + PartialEq>(tree: &Node<L>, keys: &[Key]) -> Vec<Placed> {
-    let of = |at: usize| (keys[at].clone(), tree.at(&keys[..at]).is_some_and(is_newtype));
-    (0..keys.len()).map(of).collect()
+/// All nodes, parents first, with the keys that lead to them.
+fn placed<L: Clone + PartialEq>(tree: &Node<L>) -> Vec<(Vec<Placed>, &Node<L>)> {
+    let mut nodes = vec![(Vec::new(), tree)];
+    for (key, child) in tree.entries() {
+        let key = (key, is_newtype(tree));
+        let below = placed(child).into_iter();
+        nodes.extend(below.map(|(keys, node)| ([vec![key.clone()], keys].concat(), node)));
+    }
+    nodes
 }
 
 pub(crate) fn is_newtype<L>(node: &Node<L>) -> bool {
@@ -170,9 +214,9 @@ fn indices(case: &mut Case, key: &Key) -> Step {
 }
 
 /// Whether every name in braces stands for a node alone.
-pub(crate) fn has_all(steps: &[Step], nodes: &[(Vec<Key>, &Shape)]) -> bool {
-    let all: Vec<_> = nodes.iter().map(|(keys, _)| placed(nodes[0].1, keys)).collect();
-    let is_there = |steps: &[Step]| all.iter().any(|keys| matches(steps, keys));
+pub(crate) fn has_all(steps: &[Step], of: &Shape) -> bool {
+    let all = placed(of);
+    let is_there = |steps: &[Step]| all.iter().any(|(keys, _)| matches(steps, keys));
     steps.iter().enumerate().all(|(at, step)| match step {
         Step::OneOf(keys) => keys.iter().all(|key| {
             is_there(&[&steps[..at], &[Step::Key(key.clone())], &steps[at + 1..]].concat())
@@ -276,16 +320,22 @@ fn selected_leaves_are_those_of_the_model() {
             );
         }
         let tree = case.numbers(&a);
-        let chosen: Vec<bool> =
-            a.leaf_paths().iter().map(|keys| covers(&steps, &placed(&a, keys))).collect();
-        let all = a.leaf_paths().into_iter().zip(tree.leaves()).zip(&chosen);
-        let expected: Vec<(Path, i32)> =
-            all.filter_map(|((keys, leaf), chosen)| chosen.then(|| (path(&keys), leaf))).collect();
+        let leaf_paths = a.leaf_paths();
+        let leaves_where = |chosen: &[bool]| -> Vec<(Path, i32)> {
+            let all = leaf_paths.iter().zip(tree.leaves()).zip(chosen);
+            all.filter(|(_, chosen)| **chosen).map(|((keys, leaf), _)| (path(keys), leaf)).collect()
+        };
         let mut found = case.tree(&tree);
         let covered = |path: &Path, _: &_| pattern.covers(path);
         let selected = found.select(covered).unwrap().map(|(path, leaf)| (path, *leaf));
-        prop_assert_eq!(selected.collect::<Vec<_>>(), expected.clone());
-        let named = has_all(&steps, &a.nodes());
+        let of_path = |keys: &Vec<Key>| keys.iter().map(|key| (key.clone(), false)).collect();
+        let by_path: Vec<Vec<Placed>> = leaf_paths.iter().map(of_path).collect();
+        let by_path: Vec<bool> = by_path.iter().map(|keys| covers(&steps, keys)).collect();
+        prop_assert_eq!(selected.collect::<Vec<_>>(), leaves_where(&by_path));
+        let leaves = placed(&a).into_iter().filter(|(_, node)| matches!(node, Node::Leaf(_)));
+        let chosen: Vec<bool> = leaves.map(|(keys, _)| covers(&steps, &keys)).collect();
+        let expected = leaves_where(&chosen);
+        let named = has_all(&steps, &a);
         let selected =
             found.select(&pattern).map(|it| it.map(|(path, leaf)| (path, *leaf)).collect());
         prop_assert_eq!(selected.ok(), named.then_some(expected));
@@ -297,7 +347,7 @@ fn selected_leaves_are_those_of_the_model() {
             .leaves()
             .iter()
             .zip(chosen)
-            .map(|(leaf, chosen)| if chosen { 7 } else { *leaf })
+            .map(|(leaf, chosen)| if chosen && named { 7 } else { *leaf })
             .collect();
         case.is_tree(&found, &tree.with_leaves(&changed))
     });

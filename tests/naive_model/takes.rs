@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use treedef::{Edit, Key, Path, Tree};
 
 use crate::case::{cases, path};
-use crate::paths::{Placed, Step, draw_pattern, is_lenient, is_newtype, matches};
+use crate::paths::{Placed, Step, draw_pattern, has_all, is_lenient, is_newtype, matches};
 use crate::plain::Node;
 
 /// The tree without the node at these positions; nothing, if it cannot go.
@@ -114,7 +114,8 @@ fn what_a_pattern_takes_is_that_of_the_model() {
         let tree = case.numbers(&a);
         let rest = changed(&tree, &[], &steps, &|_, _| None).flatten();
         let expected = rest.map(|rest| (rest, taken(&tree, &[], &steps)));
-        let expected = expected.filter(|(_, taken)| !taken.is_empty()); // a pattern that names nothing
+        // A pattern that names nothing, or one of whose alternatives does.
+        let expected = expected.filter(|_| has_all(&steps, &a));
         let mut found = case.tree(&tree);
         let old = found.edit_at(&pattern, |_, _, _| Ok(Edit::Remove)).map(|old| (found, old));
         case.gives(old, expected, |found, expected| {
@@ -144,8 +145,8 @@ fn what_a_pattern_replaces_is_that_of_the_model() {
             let sum = sum(&path(keys), &old.leaves());
             Some(if sum % 2 == 0 { Node::Leaf(sum) } else { new.map(&mut |leaf| leaf + sum) })
         };
-        let names_any = !taken(&tree, &[], &steps).is_empty();
-        let expected = changed(&tree, &[], &steps, &change).flatten().filter(|_| names_any);
+        let names_all = has_all(&steps, &a);
+        let expected = changed(&tree, &[], &steps, &change).flatten().filter(|_| names_all);
         let template = case.tree(&new);
         let mut found = case.tree(&tree);
         let old = found.edit_at(&pattern, |path, _, leaves| {
