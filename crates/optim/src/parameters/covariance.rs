@@ -97,7 +97,12 @@ impl<'p> Covariance<'p> {
             let slope = shown(jacobian[at]);
             return refused(format!("the derivative of residual [{row}] by {name} is {slope}"));
         }
-        let of_scaled = match inverse_square(jacobian, rows) {
+        // Relative to the greatest, so that no square is too large or too small.
+        let scale = residuals.iter().fold(0.0f64, |most, residual| most.max(residual.abs()));
+        let squares = residuals.iter().map(|residual| (residual / scale).powi(2)).sum::<f64>();
+        let deviation =
+            if scale == 0.0 { 0.0 } else { scale * (squares / (rows - count) as f64).sqrt() };
+        let matrix = match inverse_square(jacobian, rows, deviation) {
             Ok(inverse) => inverse,
             Err(at) => {
                 let column = &jacobian[at * rows..(at + 1) * rows];
@@ -109,13 +114,13 @@ impl<'p> Covariance<'p> {
                 });
             }
         };
-        let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
-        let variance = squares / (rows - count) as f64;
-        if variance < f64::MIN_POSITIVE / f64::EPSILON && residuals.iter().any(|it| *it != 0.0) {
-            let reason = "the squares of the residuals are below the smallest `f64` (use a smaller unit for them)";
-            return refused(reason.to_owned());
+        let is_lost = |at: &usize| deviation > 0.0 && matrix[at * (count + 1)] < f64::MIN_POSITIVE;
+        if let Some(at) = (0..count).find(is_lost) {
+            let name = quoted(&plan.path(plan.leaf_of(at)));
+            return refused(format!(
+                "the variance of {name} is below the smallest `f64` (use a smaller unit)"
+            ));
         }
-        let matrix: Vec<f64> = of_scaled.into_iter().map(|element| variance * element).collect();
         Covariance::new(plan, x, &matrix)
     }
 
@@ -210,9 +215,9 @@ impl<'p> Covariance<'p> {
     }
 }
 
-/// (AᵀA)⁻¹ of a matrix by columns of this length, by Householder reflections: A = QR. As an error, a column that
+/// s² (AᵀA)⁻¹ of a number and a matrix by columns of this length, by Householder reflections: A = QR. As an error, a column that
 /// is a combination of those before it.
-fn inverse_square(matrix: &[f64], length: usize) -> std::result::Result<Vec<f64>, usize> {
+fn inverse_square(matrix: &[f64], length: usize, s: f64) -> std::result::Result<Vec<f64>, usize> {
     let norm = |column: &[f64]| column.iter().fold(0.0f64, |norm, x| norm.hypot(*x));
     let scales: Vec<f64> = matrix.chunks(length).map(norm).collect();
     if let Some(at) = scales.iter().position(|scale| *scale == 0.0 || !scale.is_finite()) {
@@ -252,7 +257,7 @@ fn inverse_square(matrix: &[f64], length: usize) -> std::result::Result<Vec<f64>
     }
     let element = |a: usize, b: usize| {
         let products = (a.max(b)..count).map(|k| inverse[a * count + k] * inverse[b * count + k]);
-        products.sum::<f64>() / scales[a] / scales[b]
+        products.sum::<f64>() * (s / scales[a]) * (s / scales[b])
     };
     Ok((0..count * count).map(|at| element(at / count, at % count)).collect())
 }

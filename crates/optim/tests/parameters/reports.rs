@@ -243,8 +243,18 @@ fn a_covariance_of_residuals_says_what_is_wrong() -> Result {
     let error = of(&[0.0], &[2e-170, 1e-170, -3e-170], &[1.0; 3]);
     assert_eq!(
         error,
-        "no covariance: the squares of the residuals are below the smallest `f64` (use a smaller unit for them)"
+        "no covariance: the variance of the root is below the smallest `f64` (use a smaller unit)"
     );
+    let error = of(&[0.0], &[2.0, 1.0, -3.0], &[1e170; 3]);
+    assert!(error.ends_with("is below the smallest `f64` (use a smaller unit)"), "{error}");
+    // Only the squares are too small, or too large.
+    for unit in [1e-170, 1e170] {
+        let residuals = [2.0, 1.0, -3.0].map(|residual| residual * unit);
+        let covariance = p.covariance_of_residuals(&[0.0], &residuals, &[unit; 3])?;
+        let expected = (7.0f64 / 3.0).sqrt();
+        assert!((covariance.standard_error("")? - expected).abs() < 1e-14);
+    }
+    assert_eq!(p.covariance_of_residuals(&[0.0], &[0.0; 3], &[1.0; 3])?.standard_error("")?, 0.0);
     let error = of(&[1.0], &[1.0, 2.0], &[0.0, 0.0]);
     assert_eq!(error, "no covariance: the residuals do not depend on the root");
     Ok(())
