@@ -204,7 +204,8 @@ impl Rule<2> for CenteredRms {
     fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
         let mu = mean(gradient.clone(), mu, self.0.decay);
         let nu = mean(gradient.clone() * gradient.clone(), nu, self.0.decay);
-        let variance = nu.clone() - mu.clone() * mu.clone();
+        // By rounding, it may be below 0, where the root is NaN.
+        let variance = (nu.clone() - mu.clone() * mu.clone()).clamp(0.0, f64::INFINITY);
         (self.0.update(gradient, variance), [mu, nu])
     }
 }

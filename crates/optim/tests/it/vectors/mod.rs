@@ -395,6 +395,20 @@ fn adamw_is_a_chain_of_its_parts() {
     assert_eq!(model, [1.0 - 0.25 * (1.0 + 0.1), 0.75]);
 }
 
+/// By rounding, the mean of squares is below the square of the mean.
+#[test]
+fn centered_means_of_equal_gradients_are_finite() {
+    for gradient in [26_731.6, 208_801.0, 5_322_042.8] {
+        let optimiser = rmsprop(1e-3).centered(true);
+        let mut state = optimiser.init::<f64, _>(&0.0).unwrap();
+        let mut model = 0.0f64;
+        for _ in 0..400 {
+            model = optimiser.step(model, gradient, &mut state).unwrap();
+            assert!(model.is_finite(), "{gradient}");
+        }
+    }
+}
+
 /// What optax 0.2.8 makes of five given gradients, in float64. Its runs above have no centered means.
 #[test]
 fn centered_means_are_those_of_optax() {
