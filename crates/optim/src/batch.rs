@@ -101,20 +101,28 @@ pub fn mean(stack: &Tree<Vec<f64>>) -> Result<Tree<f64>> {
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn standard_deviation(stack: &Tree<Vec<f64>>) -> Result<Tree<f64>> {
-    each(stack, 2, |numbers| {
-        let mean = mean_of(numbers);
-        if !mean.is_finite() {
-            return f64::NAN;
-        }
-        // Relative to the greatest, so that no square is too large or too small.
-        let scale = numbers.iter().fold(0.0f64, |most, x| most.max((x - mean).abs()));
-        if scale == 0.0 {
-            return 0.0;
-        }
-        let square = |at: usize| ((numbers[at] - mean) / scale).powi(2);
-        let squares = pairwise::sum(0..numbers.len(), &square);
-        scale * (squares / (numbers.len() - 1) as f64).sqrt()
-    })
+    each(stack, 2, deviation_of)
+}
+
+/// The standard deviation of at least two numbers.
+fn deviation_of(numbers: &[f64]) -> f64 {
+    let mean = mean_of(numbers);
+    if !mean.is_finite() {
+        return f64::NAN;
+    }
+    // Relative to the greatest, so that no square is too large or too small.
+    let scale = numbers.iter().fold(0.0f64, |most, x| most.max((x - mean).abs()));
+    if scale == 0.0 {
+        return 0.0;
+    }
+    if scale.is_infinite() {
+        // A difference is too large: no difference of halves is.
+        let halves: Vec<f64> = numbers.iter().map(|number| number / 2.0).collect();
+        return 2.0 * deviation_of(&halves);
+    }
+    let square = |at: usize| ((numbers[at] - mean) / scale).powi(2);
+    let squares = pairwise::sum(0..numbers.len(), &square);
+    scale * (squares / (numbers.len() - 1) as f64).sqrt()
 }
 
 /// A quantile of each leaf, such as 0.5 for the median: between two numbers it is linear, as numpy's default.

@@ -50,6 +50,9 @@ fn extreme_numbers_have_statistics() {
     let of = |numbers: &[f64]| batch::stack(numbers).unwrap();
     let huge = of(&[1e308, 1.5e308, 1.7e308]);
     assert!((batch::mean(&huge).unwrap().leaves()[0] / 1.4e308 - 1.0).abs() < 1e-15);
+    let far: Vec<f64> = (0..10).map(|at| if at == 0 { 1.7e308 } else { -1.7e308 }).collect();
+    let far = batch::standard_deviation(&of(&far)).unwrap().leaves()[0];
+    assert!((far / 1.7e308 - 0.4f64.sqrt()).abs() < 1e-15, "{far}");
     let sd = batch::standard_deviation(&huge).unwrap();
     assert!((sd.leaves()[0] / 3.605551275463989e307 - 1.0).abs() < 1e-15, "{sd}");
     let tiny = batch::standard_deviation(&of(&[1e-300, 2e-300, 3e-300])).unwrap();
