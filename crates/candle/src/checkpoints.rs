@@ -11,7 +11,7 @@ use crate::files::save;
 
 /// Writes a checkpoint as [`save`] does, `checkpoint_1200.safetensors` for step 1200, and then removes the
 /// oldest ones until `keep` are left: flax's `save_checkpoint`. The folder is created if it does not exist;
-/// other files in it are not touched. Returns the path. A checkpoint of the same step is replaced.
+/// other files and folders in it are not touched. Returns the path. A checkpoint of the same step is replaced.
 ///
 /// If the program is killed at any moment, the last completed checkpoint is intact.
 ///
@@ -92,7 +92,8 @@ fn checkpoints(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
         // Only names as written here: `checkpoint_+7` and `checkpoint_007` are not ours.
         let step = digits
             .and_then(|digits| digits.parse::<u64>().ok().filter(|it| it.to_string() == digits));
-        found.extend(step.map(|step| (step, folder.join(&name))));
+        let files = step.map(|step| (step, folder.join(&name))).filter(|(_, path)| path.is_file());
+        found.extend(files);
     }
     found.sort();
     Ok(found)

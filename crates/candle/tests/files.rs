@@ -382,7 +382,7 @@ fn the_last_checkpoints_are_kept() -> Result {
     let kept =
         ["checkpoint_10.safetensors", "checkpoint_100.safetensors", "checkpoint_9.safetensors"];
     assert_eq!(names()?, kept);
-    // Other files are not removed.
+    // Other files and folders are not removed.
     for name in [
         "checkpoint_007.safetensors",
         "checkpoint_+1.safetensors",
@@ -391,10 +391,12 @@ fn the_last_checkpoints_are_kept() -> Result {
     ] {
         std::fs::write(folder.join(name), "")?;
     }
+    std::fs::create_dir(folder.join("checkpoint_11.safetensors"))?;
+    std::fs::create_dir(folder.join("checkpoint_101.safetensors"))?;
     let path = save_checkpoint(&(7u64, &model), &folder, 100, 1)?;
     assert_eq!(latest_checkpoint(&folder)?, Some(path.clone()));
     assert_eq!(load::<(u64, Linear)>(&path, &Device::Cpu)?.0, 7);
-    assert_eq!(names()?.len(), 5);
+    assert_eq!(names()?.len(), 7);
 
     let text = |wrong: treedef_candle::tensors::Result<PathBuf>| {
         wrong.unwrap_err().to_string().replace(&folder.display().to_string(), "…")
