@@ -16,9 +16,15 @@ use crate::reading::compression::compressed;
 /// Prints a text with colours, which are removed if the output is not a terminal.
 pub(super) fn print(text: &str) -> Result<bool> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(true)
+    unless_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from))
+}
+
+/// A reader that closed the pipe has read enough of a report, and does not change the exit code.
+fn unless_closed<T>(printed: Result<T>) -> Result<bool> {
+    match printed {
+        Ok(_) | Err(Failure::BrokenPipe) => Ok(true),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Reports the losses of a format.
@@ -61,7 +67,7 @@ pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool
     let text = serde_json::to_string_pretty(report)?;
     let text = visible(&text).into_owned() + "\n";
     if is_free {
-        return write_bytes(text.as_bytes());
+        return unless_closed(write_bytes(text.as_bytes()));
     }
     std::io::stderr().lock().write_all(text.as_bytes())?;
     Ok(true)

@@ -211,3 +211,30 @@ fn names_of_compressed_files_are_believed() {
         assert_eq!(printed(&["diff", &input, &path]), "");
     }
 }
+
+/// A gate fails although its reader has read enough, as with `| head -1`.
+#[test]
+fn a_closed_pipe_does_not_change_the_answer() {
+    let folder = Folder::new("closed");
+    let [old, new, lines] = ["old.json", "new.json", "bad.jsonl"].map(|name| folder.path(name));
+    std::fs::write(&old, r#"{"a": 1}"#).unwrap();
+    std::fs::write(&new, r#"{"a": "x"}"#).unwrap();
+    std::fs::write(&lines, "{\"a\": 1}\nx\n").unwrap();
+    for args in [
+        &["diff", &old, &new][..],
+        &["diff", &old, &new, "--json"],
+        &["diff", &old, &new, "--patch"],
+        &["check", &new, "--like", &old],
+        &["check", &new, "--like", &old, "--json"],
+        &["shapes", &lines],
+        &["shapes", &lines, "--json"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = treedef(args).stdout(writer).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{args:?}");
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(treedef(&["diff", &old, &old]).stdout(writer).status().unwrap().code(), Some(0));
+}
