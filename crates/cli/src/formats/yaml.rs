@@ -10,7 +10,7 @@ use crate::args::Limits;
 use crate::color::counted;
 use crate::failure::{Failure, Result};
 use crate::formats::duplicate_keys::{self, HINT};
-use crate::formats::yaml_nodes::{Node, may_need, place};
+use crate::formats::yaml_nodes::{Node, is_long_number, may_need, place};
 
 /// A document of a file.
 struct YamlDocument<'t> {
@@ -112,7 +112,9 @@ pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
 pub(crate) fn has_tags(text: &str, limits: Limits) -> bool {
     let is_refused = |part: &YamlDocument<'_>| {
         let options = options(limits, true);
-        with_deserializer(part.text, options, |yaml| IgnoredAny::deserialize(yaml)).is_err()
+        // The reader refuses these for their length.
+        let text = with_long_integers_as("!!str ", part.text);
+        with_deserializer(&text, options, |yaml| IgnoredAny::deserialize(yaml)).is_err()
     };
     text.contains('!') && documents(text).iter().any(is_refused)
 }
@@ -172,12 +174,13 @@ fn node(part: &YamlDocument<'_>, limits: Limits) -> Result<Node> {
     };
     let settled = |node: Node| node.settled(part.text, part.lines);
     let first = read(part.text);
-    if let Some(text) = without_times(part.text).filter(|_| first.is_err())
+    if let Some(text) = retagged(part.text).filter(|_| first.is_err())
         && let Ok(node) = read(&text)
     {
         let node = settled(node);
         // The text that looks like the tag may be in a string.
-        if !node.as_ref().is_ok_and(|node| node.has_text(TEXT)) {
+        let is_in_text = |node: &Node| [TEXT, UNKNOWN].iter().any(|tag| node.has_text(tag));
+        if !node.as_ref().is_ok_and(is_in_text) {
             return node;
         }
     }
@@ -198,11 +201,33 @@ const TIME: &str = "timestamp";
 /// As long as the name of the tag of times.
 const TEXT: &str = "str      ";
 
-/// The document with texts for its times, whose tag the reader refuses.
-fn without_times(text: &str) -> Option<String> {
-    if text.contains(TEXT) {
+const INTEGER: &str = "!!int ";
+/// A tag of the same length that the reader ignores.
+const UNKNOWN: &str = "!!inT ";
+
+/// The document with other tags for its times and long integers, whose tags the reader refuses.
+fn retagged(text: &str) -> Option<String> {
+    if [TEXT, UNKNOWN].iter().any(|tag| text.contains(tag)) {
         return None;
     }
+    let all = with_long_integers_as(UNKNOWN, &without_times(text)?);
+    (all != text).then_some(all)
+}
+
+fn with_long_integers_as(tag: &str, text: &str) -> String {
+    let mut parts = text.split(INTEGER);
+    let mut all = parts.next().or_bug().to_owned();
+    for part in parts {
+        let is_end = |c: char| c.is_whitespace() || ",]}".contains(c);
+        let word = part.trim_start_matches(' ').split(is_end).next();
+        all += if word.is_some_and(is_long_number) { tag } else { INTEGER };
+        all += part;
+    }
+    all
+}
+
+/// The document with texts for its times.
+fn without_times(text: &str) -> Option<String> {
     let mut without = text.to_owned();
     for (at, _) in text.match_indices(TIME) {
         let (before, behind) = (text.get(..at)?, text.get(at + TIME.len()..)?);
@@ -216,7 +241,7 @@ fn without_times(text: &str) -> Option<String> {
             without.replace_range(at..at + TIME.len() + end, &text);
         }
     }
-    (without != text).then_some(without)
+    Some(without)
 }
 
 fn failure(error: &Error, part: &YamlDocument<'_>, limits: Limits) -> Failure {

@@ -43,9 +43,7 @@ enum Content {
 /// one. Other tags do not change a value.
 pub(crate) fn may_need(text: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || ",:[]{}\"'".contains(c);
-    let is_long = |word: &str| {
-        exact::long(word).or_else(|| of_base(word)).is_some() || is_foreign_number(word)
-    };
+    let is_long = |word: &str| is_long_number(word) || is_foreign_number(word);
     // A tag is written out, or a part of it is in a directive, or a character of it is
     // percent-encoded.
     let is_tag = |(at, _): (usize, &str)| {
@@ -55,6 +53,11 @@ pub(crate) fn may_need(text: &str) -> bool {
     text.contains("%TAG")
         || text.match_indices('!').any(is_tag)
         || text.split(is_between).any(is_long)
+}
+
+/// Whether a word is a number that 64 bits cannot hold.
+pub(crate) fn is_long_number(word: &str) -> bool {
+    exact::long(word).or_else(|| of_base(word)).is_some()
 }
 
 /// Whether the reader takes a word for a number although YAML 1.2 does not: an integer with a sign before its
@@ -182,6 +185,7 @@ impl YamlText<'_> {
             *leaf = Leaf::from(bytes);
             return Ok(());
         }
+        let is_untagged = node.tag.as_deref().is_none_or(|tag| tag.ends_with(":inT"));
         let word = place(node.at).and_then(|place| self.text.get(place)).unwrap_or_default();
         let number = match leaf {
             Leaf::F64(_) | Leaf::U64(_) | Leaf::I64(_)
@@ -196,7 +200,7 @@ impl YamlText<'_> {
                 exact::long(&long_numbers::of_decimal(word)).filter(|_| is_exact)
             }
             // The reader returns a text for such an integer; one in quotes is a text.
-            Leaf::Str(text) if node.tag.is_none() && **text == *word => of_base(word),
+            Leaf::Str(text) if is_untagged && **text == *word => of_base(word),
             _ => None,
         };
         if let Some(number) = number {

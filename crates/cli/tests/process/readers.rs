@@ -102,6 +102,24 @@ fn a_scalar_that_is_not_as_tagged_is_named() {
     }
 }
 
+/// The tag of integers is for integers of any length.
+#[test]
+fn a_long_integer_of_yaml_may_have_its_tag() {
+    for (word, number) in [
+        ("18446744073709551616", "18446744073709551616"),
+        ("-9223372036854775809", "-9223372036854775809"),
+        ("0x1FFFFFFFFFFFFFFFFF", "590295810358705651711"),
+        ("0x1F", "31"),
+    ] {
+        let [tagged, text] = [format!("!!int {word}"), format!("'!!int {word}'")];
+        assert_eq!(json("yaml", &tagged), number);
+        let list = format!("[{number},{text:?},{number}]").replace('\'', "");
+        assert_eq!(json("yaml", &format!("[!!int  {word}, {text}, !!int {word}]")), list);
+    }
+    let told = fed(&["convert", "-f", "yaml", "-t", "yaml"], b"!!int 18446744073709551616\n");
+    assert_eq!(String::from_utf8(told.stderr).unwrap(), "");
+}
+
 #[test]
 fn a_text_that_begins_with_a_tab_is_no_block_of_yaml() {
     let folder = Folder::new("readers_tab");
