@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anstyle::{AnsiColor, Style};
-use treedef::__private::without_open_escape;
+use treedef::__private::{OrBug, without_open_escape};
 
 use crate::numbers::exact;
 
@@ -106,6 +106,7 @@ pub(crate) fn tokens(text: &str, mut each: impl FnMut(&str, &str)) {
     while let Some(first) = rest.chars().next() {
         let len = match first {
             '"' => string_end(rest),
+            '\'' => char_end(rest),
             c if c.is_alphanumeric() || matches!(c, '_' | '-') => {
                 let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
                 let end = rest.char_indices().skip(1).find(|(_, c)| !is_word(*c));
@@ -131,6 +132,23 @@ fn string_end(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+/// The end of a character in quotes, or of the quote alone, which is also in words of messages.
+fn char_end(text: &str) -> usize {
+    let inside = text.get(1..).or_bug();
+    let escaped = inside.strip_prefix('\\');
+    // An escape of several characters is `\u{…}`.
+    let rest = match escaped {
+        Some(rest) if rest.starts_with("u{") => rest.split_once('}').map(|(_, rest)| rest),
+        _ => escaped
+            .unwrap_or(inside)
+            .chars()
+            .next()
+            .and_then(|first| escaped.unwrap_or(inside).strip_prefix(first)),
+    };
+    let rest = rest.and_then(|rest| rest.strip_prefix('\''));
+    rest.map_or(1, |rest| text.len() - rest.len())
 }
 
 /// The text in which the end of each very long string, such as a key of a megabyte, is replaced by `…` and
@@ -242,6 +260,11 @@ mod tests {
         assert_eq!(
             bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5 0.5f32 -1e-9f32 7u8"#),
             r#"7 -1 "7u64" u64 x7u64 1.5 0.5 -1e-9 7"#
+        );
+        // A quote that is a character opens no text, and one alone is no character.
+        assert_eq!(
+            bare_numbers(r#"'"' 7u8 '\'' "8u8" '\u{1f600}' 9u8 '\\' 1u8 don't 2u8 '1u8'"#),
+            r#"'"' 7 '\'' "8u8" '\u{1f600}' 9 '\\' 1 don't 2 '1'"#
         );
         // Also where the text was cut off.
         for cut in ["[7u64…", "[7u6…", "[7u…", "[7…", "[7i12…", "[7u8…"] {

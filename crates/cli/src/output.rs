@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Key, Leaf, NodeKind, Path, Tree};
@@ -96,8 +98,16 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
             bytes = text.map_err(|error| refused(&error))?.into_bytes();
         }
         Format::Yaml => {
-            let text = long_numbers::to_yaml(tree, serde_saphyr::to_string);
-            bytes = text.map_err(|error| refused(&error))?.into_bytes();
+            bytes = match (tree.treedef().root().kind(), tree.leaves()) {
+                // The writer has the tag of bytes only below the root.
+                (NodeKind::Leaf, [Leaf::Bytes(root)]) => {
+                    format!("!!binary {}\n", STANDARD.encode(root)).into_bytes()
+                }
+                _ => {
+                    let text = long_numbers::to_yaml(tree, serde_saphyr::to_string);
+                    text.map_err(|error| refused(&error))?.into_bytes()
+                }
+            };
         }
         Format::Cbor => {
             ciborium::into_writer(tree, &mut bytes).map_err(|error| refused(&error))?;

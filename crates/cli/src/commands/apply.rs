@@ -6,6 +6,7 @@ use treedef::{ChangeKind, Diff, Leaf, Tree};
 use treedef_tensors::Source;
 
 use crate::args::{Limits, Output, ReadArgs, Report};
+use crate::color::bare_numbers;
 use crate::comparing::common_form::{restored, with_paths};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -79,6 +80,7 @@ fn to_document(
     });
     let new = new.map_err(|failure| failure.in_file(&name))?;
     rest.tags.drop_changed(&diff.changes);
+    rest.dates.drop_moved(&diff.changes);
     write_as((&new, &rest), (&name, format), to, reading.limits, report)
 }
 
@@ -86,16 +88,14 @@ fn to_document(
 fn after(tree: &Tree<Leaf>, diff: &Patch) -> Result<Tree<Leaf>> {
     match tree.patch(diff) {
         Ok(new) => Ok(new),
-        Err(error) => {
-            after_plain(tree, tree.clone(), diff)?.ok_or_else(|| not_there(error, tree, diff))
-        }
+        Err(_) => after_plain(tree, tree.clone(), diff),
     }
 }
 
 /// The error of a tree that differs from the old one of a patch. The library prints long numbers as structs.
 fn not_there(error: treedef::Error, tree: &Tree<Leaf>, diff: &Patch) -> Failure {
     if !exact::is_printed(&error.to_string()) {
-        return error.into();
+        return Failure::new(bare_numbers(&error.to_string()));
     }
     let path = error.path().clone();
     let expected = diff.changes.iter().find_map(|change| {
@@ -107,25 +107,29 @@ fn not_there(error: treedef::Error, tree: &Tree<Leaf>, diff: &Patch) -> Failure 
     });
     match expected.zip(part_at(tree, &path)) {
         Some((expected, found)) => {
-            let text = |part: Tree<Leaf>| exact::printed(&part.to_string());
+            let text = |part: Tree<Leaf>| bare_numbers(&part.to_string());
             let (expected, found) = (text(expected), text(found));
             Failure::new(format!("expected `{expected}`, found `{found}` at `{path}`"))
         }
-        None => error.into(),
+        None => Failure::new(bare_numbers(&error.to_string())),
     }
 }
 
 /// The tree after a patch that was made with another format. Such a patch has no widths of numbers, one
 /// form of nothing, and each number of an array on its own. Long numbers are compared by value.
-fn after_plain(tree: &Tree<Leaf>, values: Tree<Leaf>, diff: &Patch) -> Result<Option<Tree<Leaf>>> {
-    let (plain, mut diff) = (with_paths(values)?, diff.clone());
-    for change in &mut diff.changes {
+///
+/// # Errors
+///
+/// The error names a value that differs, and not only its form.
+fn after_plain(tree: &Tree<Leaf>, values: Tree<Leaf>, diff: &Patch) -> Result<Tree<Leaf>> {
+    let (plain, mut plain_diff) = (with_paths(values)?, diff.clone());
+    for change in &mut plain_diff.changes {
         if let ChangeKind::Replaced { old, .. } | ChangeKind::Removed(old) = &mut change.kind {
             *old = with_paths(old.clone())?;
         }
     }
-    let new = plain.patch(&diff).ok();
-    new.map(|new| restored(tree, &plain, &new)).transpose()
+    let new = plain.patch(&plain_diff).map_err(|error| not_there(error, tree, diff))?;
+    restored(tree, &plain, &new)
 }
 
 /// Applies a patch to tensors. `first` is the tree from which the patch was made, unless the other file had
@@ -159,10 +163,9 @@ fn tensors_after(
     diff: &Patch,
     limits: Limits,
 ) -> Result<(PatchTree, Tree<Leaf>, bool)> {
-    let error = match first.tree.patch(diff) {
-        Ok(new) => return Ok((first, new, false)),
-        Err(error) => error,
-    };
+    if let Ok(new) = first.tree.patch(diff) {
+        return Ok((first, new, false));
+    }
     let separate = source.separate();
     for (source, has_values) in [(source, false), (&separate, false), (&separate, true)] {
         let named = PatchTree::by_name(source, has_values, limits)?;
@@ -172,7 +175,7 @@ fn tensors_after(
     }
     let values = with_values(first.tree.clone(), true, limits)?;
     let new = after_plain(&first.tree, values, diff)?;
-    new.map(|new| (first, new, true)).ok_or_else(|| error.into())
+    Ok((first, new, true))
 }
 
 /// Describes the kind of a patch, and whether the other file is one.

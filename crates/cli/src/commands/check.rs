@@ -297,7 +297,8 @@ impl<'a> Checker<'a> {
             (ExpectedKind::Tensor(expected), ExpectedKind::Tensor(found)) => {
                 expected.to_string() == found.to_string()
             }
-            (ExpectedKind::Kind(kind), ExpectedKind::Tensor(tensor)) => {
+            (ExpectedKind::Kind(kind), ExpectedKind::Tensor(tensor))
+            | (ExpectedKind::Tensor(tensor), ExpectedKind::Kind(kind)) => {
                 format!("{kind}[]") == tensor.to_string()
             }
             _ => false,

@@ -151,13 +151,19 @@ fn write_rest(
     (from, to): (Format, Format),
     limits: Limits,
 ) -> Result<ConvertedDocument> {
-    let mut written = write(tree, from, to, limits, BTreeSet::new())?;
-    if !rest.dates.is_empty() {
-        if to == Format::Toml {
-            written.bytes = output::write(&rest.dates.put_into(tree.clone())?, to)?;
-        } else {
-            written.lost.insert(0, Loss::of("dates, which are texts there"));
+    let are_documents = rest.is_many && tree.treedef().root().kind() == NodeKind::Seq;
+    let mut written = match to {
+        Format::Yaml if are_documents => {
+            let bytes = output::write_yaml_documents(tree)?;
+            compared(tree, bytes, (from, to), limits, BTreeSet::new())?
         }
+        _ => write(tree, from, to, limits, BTreeSet::new())?,
+    };
+    if !rest.dates.is_empty() && to == Format::Toml {
+        written.bytes = output::write(&rest.dates.put_into(tree.clone())?, to)?;
+    }
+    if rest.dates.has_dropped || !rest.dates.is_empty() && to != Format::Toml {
+        written.lost.insert(0, Loss::of("dates, which are texts there"));
     }
     if rest.dates.has_cut {
         written.lost.insert(0, Loss::of("digits of seconds behind the ninth"));
@@ -168,12 +174,8 @@ fn write_rest(
     if rest.tags.has_dropped || !rest.tags.is_empty() && to != Format::Cbor {
         written.lost.insert(0, Loss::of("tags of CBOR"));
     }
-    if rest.is_many && tree.treedef().root().kind() == NodeKind::Seq {
-        match to {
-            Format::Yaml => written.bytes = output::write_yaml_documents(tree)?,
-            Format::Jsonl => {}
-            _ => written.lost.insert(0, Loss::of("the documents, which are one list there")),
-        }
+    if are_documents && !matches!(to, Format::Yaml | Format::Jsonl) {
+        written.lost.insert(0, Loss::of("the documents, which are one list there"));
     }
     written.lost.splice(0..0, rest.beside.lost().into_iter().map(Loss::of));
     if rest.has_tags {
@@ -214,7 +216,17 @@ fn write(
     limits: Limits,
     types: BTreeSet<String>,
 ) -> Result<ConvertedDocument> {
-    let bytes = output::write(tree, format)?;
+    compared(tree, output::write(tree, format)?, (from, format), limits, types)
+}
+
+/// The written bytes of a tree, which are read again to find losses.
+fn compared(
+    tree: &Tree<Leaf>,
+    bytes: Vec<u8>,
+    (from, format): (Format, Format),
+    limits: Limits,
+    types: BTreeSet<String>,
+) -> Result<ConvertedDocument> {
     let lost = match read_within(&bytes, format, limits) {
         Ok(Document::Tree(back)) => {
             let [before, after] =

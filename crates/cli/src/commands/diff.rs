@@ -12,7 +12,7 @@ use treedef_tensors::{__is_of_structure, __leaf_names};
 use crate::args::{ReadArgs, Renaming};
 use crate::color::{bare_numbers, paint_change, with_null, without_open_kinds};
 use crate::comparing::common_form::{
-    lowered, with_numbers_by_value, with_paths, with_plain_leaves, with_widths_of,
+    lowered, with_numbers_by_value, with_paths, with_plain_leaves,
 };
 use crate::comparing::tensor_file::TensorFile;
 use crate::failure::{Failure, Result};
@@ -99,28 +99,27 @@ pub(super) fn diff(
     for (document, name) in documents.iter().zip(names) {
         document.expect_visits(reading.limits).map_err(|failure| failure.in_file(&name))?;
     }
+    let are_values = |it: &Document| matches!(it, Document::Tree(_));
+    if patch && !documents.iter().all(are_values) {
+        let message = "a patch has values, and a structure has none: leave out `--patch`";
+        return Err(Failure::new(message));
+    }
     let [old, new] = scope.of_documents(documents)?;
     match (old, new) {
         (Document::Tree(mut old), Document::Tree(mut new)) => {
             if folds_numbers {
                 (old, new) = (with_numbers_by_value(old), with_numbers_by_value(new));
             }
-            let has_widths = !formats[0].has_free_widths();
-            // A patch has the widths of the old document.
-            let is_exact = same_format && (patch || has_widths);
-            let (old, new) = match (is_exact, patch) {
-                (true, true) if !has_widths => {
-                    let new = with_widths_of(&old, respelled(&old, new)?);
-                    (old, new)
-                }
+            let (old, new) = match (same_format, patch) {
                 (true, _) => (old, new),
                 (false, true) => (with_paths(old)?, with_paths(new)?),
                 (false, false) => (in_form(old)?, in_form(new)?),
             };
             // Such a patch makes the new document without changes.
-            let new = if is_exact && patch && has_widths { new } else { respelled(&old, new)? };
+            let is_exact = same_format && patch && !formats[0].has_free_widths();
+            let new = if is_exact { new } else { respelled(&old, new)? };
             let plain = |tree: Tree<Leaf>| {
-                if is_exact { tree } else { with_plain_leaves(tree) }
+                if same_format { tree } else { with_plain_leaves(tree) }
             };
             if structure {
                 let exact = (kinds(old.clone())?, kinds(new.clone())?);

@@ -210,7 +210,8 @@ impl<W: Write> Selection<'_, W> {
         if !is_large || slot.dtype().is_none() || !self.pattern.covers(path) {
             return Ok(false);
         }
-        let Some(text) = text_of_rows(stored, slot, first, HalfFormat::Short, LEFT.into())? else {
+        let Some(text) = text_of_rows(stored, slot, first, (HalfFormat::Short, true), LEFT.into())?
+        else {
             return Ok(false);
         };
         self.found = true;
@@ -223,7 +224,7 @@ impl<W: Write> Selection<'_, W> {
         }
         if full || json {
             let step = LARGE.checked_div(row).unwrap_or(1).max(1);
-            self.all_rows(stored, slot, halves(json), step)?;
+            self.all_rows(stored, slot, (halves(json), !json), step)?;
         } else {
             write!(self.out, "{} ", slot.leaf)?;
             self.out.write_all(&text)?;
@@ -237,14 +238,14 @@ impl<W: Write> Selection<'_, W> {
         &mut self,
         stored: &TensorFile,
         slot: &TensorSlot,
-        halves: HalfFormat,
+        form: (HalfFormat, bool),
         step: u64,
     ) -> Result<()> {
         let count = slot.leaf.shape.first().copied().or_bug();
         let mut start = 0;
         while start < count {
             let end = (start + step).min(count); // a tensor of so many rows fits
-            let text = text_of_rows(stored, slot, start..end, halves, usize::MAX)?.or_bug();
+            let text = text_of_rows(stored, slot, start..end, form, usize::MAX)?.or_bug();
             self.out.write_all(if start == 0 { b"[" } else { b"," })?;
             // Without the brackets around these rows.
             self.out.write_all(text.get(1..text.len().saturating_sub(1)).or_bug())?;
@@ -296,18 +297,18 @@ fn halves(is_json: bool) -> HalfFormat {
     if is_json { HalfFormat::Double } else { HalfFormat::Short }
 }
 
-/// Some rows of a tensor as JSON. `None` if they are not a plain nested sequence.
+/// Some rows of a tensor as JSON or as text. `None` if they are not a plain nested sequence.
 fn text_of_rows(
     stored: &TensorFile,
     slot: &TensorSlot,
     rows: Range<u64>,
-    halves: HalfFormat,
+    form: (HalfFormat, bool),
     most: usize,
 ) -> Result<Option<Vec<u8>>> {
     let (tree, mut text) = (stored.read_rows(slot, rows)?, Vec::new());
     let [leaf] = tree.leaves() else { return Ok(None) };
     let Some(array) = leaf.as_array() else { return Ok(None) };
-    Ok(write_numbers(&mut text, array, halves, most)?.then_some(text))
+    Ok(write_numbers(&mut text, array, form, most)?.then_some(text))
 }
 
 /// Calls back with the paths of tensors that a pattern matches, or leads into if it matches none.
@@ -362,7 +363,7 @@ impl Match<'_> {
         let path = serde_json::Value::from(path_shown(self.path)).to_string();
         write!(out, "\"path\":{},\"value\":", visible(&path))?;
         match self.leaf().and_then(Leaf::as_array) {
-            Some(array) => write_array(out, array, halves(true))?,
+            Some(array) => write_array(out, array, (halves(true), false))?,
             None => out.write_all(shown(self.node, self.leaf()).as_bytes())?,
         }
         Ok(out.write_all(b"}\n")?)
@@ -377,12 +378,16 @@ impl Match<'_> {
         match self.leaf().and_then(Leaf::as_array) {
             Some(array) if !full && array.shape().iter().product::<usize>() > LONG => {
                 write!(out, "{array} ")?;
-                if !write_numbers(out, array, HalfFormat::Short, LEFT.into())? {
+                if !write_numbers(out, array, (HalfFormat::Short, true), LEFT.into())? {
                     out.write_all("…".as_bytes())?;
                 }
             }
-            Some(array) => write_array(out, array, halves(false))?,
-            None => out.write_all(paint(&shown(self.node, self.leaf())).as_bytes())?,
+            Some(array) => write_array(out, array, (halves(false), true))?,
+            None => {
+                let name = self.leaf().and_then(exact::name_of);
+                let text = name.unwrap_or_else(|| shown(self.node, self.leaf()));
+                out.write_all(paint(&text).as_bytes())?;
+            }
         }
         Ok(out.write_all(b"\n")?)
     }
@@ -433,9 +438,19 @@ fn with_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
 }
 
 /// Writes all numbers, one at a time if possible.
-fn write_array(out: &mut impl Write, array: &Array, halves: HalfFormat) -> Result<()> {
-    if !write_numbers(out, array, halves, usize::MAX)? {
-        serde_json::to_writer(out, &of_array(array, halves)?)?;
+fn write_array(out: &mut impl Write, array: &Array, form: (HalfFormat, bool)) -> Result<()> {
+    if !write_numbers(out, array, form, usize::MAX)? {
+        let (halves, is_text) = form;
+        let tree = of_array(array, halves)?;
+        if !is_text {
+            return Ok(serde_json::to_writer(out, &tree)?);
+        }
+        // Among numbers, a text is a name.
+        let named = |leaf: Leaf| exact::name_of(&leaf).map_or(leaf, Leaf::from);
+        let text = serde_json::to_string(&tree.map(named))?;
+        let names = ["NaN", "inf", "-inf"].iter();
+        let text = names.fold(text, |text, name| text.replace(&format!("\"{name}\""), name));
+        out.write_all(text.as_bytes())?;
     }
     Ok(())
 }

@@ -59,9 +59,12 @@ pub(super) fn copy(
             let checkpoint = Some(checkpoint);
             return Ok(Conversion::Document(Box::new(Input { checkpoint, ..input })));
         }
-        Some(_) => {
-            let message =
-                "its tensors are not converted; `show` lists them, and `summary` prints metadata";
+        Some(checkpoint) => {
+            let metadata = match checkpoint {
+                Checkpoint::Gguf(_) => ", and `summary` prints metadata",
+                _ => "",
+            };
+            let message = format!("its tensors are not converted; `show` lists them{metadata}");
             return Err(Failure::at(name, message));
         }
         None if is_asked => {

@@ -8,8 +8,8 @@ use crate::args::Limits;
 use crate::failure::Result;
 use crate::format::Format;
 use crate::formats::keys::has_others;
-use crate::numbers::exact;
-use crate::paths::{leaf_at, part_at, text_of};
+use crate::numbers::exact::{self, with_free_width};
+use crate::paths::{part_at, text_of};
 use crate::tensors::trees::{HalfFormat, numbers};
 
 /// A tree in the form that JSON would give it, as far as the formats have it: a struct is a map of its
@@ -112,16 +112,6 @@ impl Serialize for CommonKey {
     }
 }
 
-/// An integer as the kind of formats that have only one.
-pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
-    let Some(number) = leaf.as_i128() else { return leaf };
-    match (u64::try_from(number), i64::try_from(number)) {
-        (Ok(number), _) => number.into(),
-        (_, Ok(number)) => number.into(),
-        _ => number.into(),
-    }
-}
-
 /// A leaf for the comparison of formats, which have different kinds of integers. A short float
 /// becomes the double of the same value.
 fn plain_leaf(leaf: Leaf) -> Leaf {
@@ -148,15 +138,6 @@ pub(crate) fn with_numbers_by_value(tree: Tree<Leaf>) -> Tree<Leaf> {
             with_free_width(integer.into())
         }
         leaf => leaf,
-    })
-}
-
-/// The new tree, with the old number wherever the two differ only in width.
-pub(crate) fn with_widths_of(old: &Tree<Leaf>, new: Tree<Leaf>) -> Tree<Leaf> {
-    let plain = |leaf: &Leaf| plain_leaf(leaf.clone());
-    new.map_with_path(|path, leaf| match leaf_at(old, path) {
-        Some(old) if old != &leaf && plain(old) == plain(&leaf) => old.clone(),
-        _ => leaf,
     })
 }
 

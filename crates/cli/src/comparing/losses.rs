@@ -70,15 +70,22 @@ pub(crate) fn losses(
     types: BTreeSet<String>,
 ) -> Vec<Loss> {
     let (old, new) = (before.leaves(), after.leaves());
-    let mut sides = LossCollector { before: old, after: new, typed, types, lost: BTreeMap::new() };
+    let mut sides = LossCollector {
+        before: old,
+        after: new,
+        typed,
+        types,
+        is_alike: true,
+        lost: BTreeMap::new(),
+    };
     sides.compare(before.treedef().root(), after.treedef().root(), &mut treedef::Path::root());
-    let LossCollector { types, lost, .. } = sides;
+    let LossCollector { types, lost, is_alike, .. } = sides;
     let mut all = Vec::new();
     if !types.is_empty() {
         let types: Vec<String> = types.into_iter().collect();
         all.push(Loss::of(format!("the types of values: {}", types.join(", "))));
     }
-    if !typed && lost.is_empty() && order_of(before) != order_of(after) {
+    if !typed && is_alike && order_of(before) != order_of(after) {
         all.push(Loss::of("the order of keys"));
     }
     all.extend(lost.into_iter().map(|(lost, (count, first))| {
@@ -117,6 +124,8 @@ struct LossCollector<'a> {
     after: &'a [Leaf],
     typed: bool,
     types: BTreeSet<String>,
+    /// Whether all nodes and keys have a counterpart, so that their orders are compared.
+    is_alike: bool,
     lost: BTreeMap<LossKind, (u64, String)>,
 }
 
@@ -139,7 +148,11 @@ fn described(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
 fn is_same(old: &Leaf, new: &Leaf) -> bool {
     #[allow(clippy::cast_possible_truncation, reason = "that is the question")]
     let is_near = |old: f32| new.as_f64().is_some_and(|new| new as f32 == old);
+    let is_nan = |leaf: &Leaf| leaf.as_f64().is_some_and(f64::is_nan);
     match old {
+        // The formats keep different bits of it.
+        _ if is_nan(old) => is_nan(new),
+        Leaf::Char(char) => new.as_str().is_some_and(|new| new.chars().eq([*char])),
         Leaf::F32(number) => is_near(*number) || old.as_f64() == new.as_f64(),
         _ => {
             old.as_i128().is_some() && old.as_i128() == new.as_i128()
@@ -241,6 +254,7 @@ impl LossCollector<'_> {
             || is_list(before) && is_list(after)
             || is_named(before) && is_named(after);
         if !alike || children != after.num_children() {
+            self.is_alike = false;
             if alike {
                 let many = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
                 let [one, more] =
@@ -260,6 +274,7 @@ impl LossCollector<'_> {
             let became = other.as_ref().map_or(Some("another key"), |(new, _)| self.key(&key, new));
             path.push(key);
             if let Some(new) = became {
+                self.is_alike &= new != "another key";
                 self.lost(LossKind::Value("a key".to_owned(), new.to_owned()), path);
             }
             if let Some((_, other)) = other {

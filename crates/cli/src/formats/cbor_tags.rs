@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use treedef::__private::OrBug;
 use treedef::{
-    Change, ChangeKind, Edit, Key, Leaf, NodeHead, NodeKind, NodeRef, Path, Tree, TreeDefBuilder,
+    Change, ChangeKind, Edit, Leaf, NodeHead, NodeKind, NodeRef, Path, Tree, TreeDefBuilder,
 };
 
-use crate::formats::toml_dates::{has_name, wrong_at};
+use crate::formats::duplicate_keys;
+use crate::formats::toml_dates::{has_name, moved_lists, wrong_at};
 
 /// To serde, a tagged value is this variant of an enum: the number of the tag beside the value. When CBOR
 /// is written, such a variant becomes a tag again.
@@ -89,21 +91,32 @@ impl Tags {
         self.paths.is_empty()
     }
 
+    /// Drops the tags of entries that have one path, so that none of them gets the tag of another.
+    pub(crate) fn drop_twins(&mut self, tree: &Tree<Leaf>) {
+        if self.is_empty() || duplicate_keys::first(tree).is_none() {
+            return;
+        }
+        let twins = duplicate_keys::paths(tree);
+        let before = self.paths.len();
+        self.paths.retain(|path, _| {
+            let keys = path.keys();
+            let above = |len| keys.get(..len).or_bug().iter().cloned().collect();
+            !(1..=keys.len()).any(|len| twins.contains::<Path>(&above(len)))
+        });
+        self.has_dropped |= self.paths.len() < before;
+    }
+
     /// Drops the tags of values that were replaced by another kind of value, or whose index may
     /// have changed.
     pub(crate) fn drop_changed(&mut self, changes: &[Change<Tree<Leaf>>]) {
-        let (mut replaced, mut lists) = (HashSet::new(), HashSet::new());
+        let (mut replaced, lists) = (HashSet::new(), moved_lists(changes));
         for change in changes {
             let keys = change.path.keys();
             let is_new = match &change.kind {
-                ChangeKind::Added { .. } | ChangeKind::Removed(_) => {
-                    if let Some((Key::Index(_), list)) = keys.split_last() {
-                        lists.insert(list);
-                    }
+                ChangeKind::Added { .. } | ChangeKind::Removed(_) | ChangeKind::Renamed { .. } => {
                     true
                 }
                 ChangeKind::Replaced { old, new, .. } => !is_like(old, new),
-                ChangeKind::Renamed { .. } => true,
                 _ => false,
             };
             if is_new {

@@ -37,6 +37,17 @@ fn twins(keys: &[Value]) -> Vec<usize> {
     again
 }
 
+/// The paths that several entries of a map have.
+pub(crate) fn paths<L>(tree: &Tree<L>) -> HashSet<Path> {
+    let mut paths = HashSet::new();
+    for (path, node) in tree.treedef().nodes() {
+        let keys = node.entry_keys();
+        let again = twins(keys).into_iter().filter_map(|at| keys.get(at));
+        paths.extend(again.map(|key| path.child(Key::Entry(key.clone()))));
+    }
+    paths
+}
+
 /// The first duplicate in the keys of maps. The recursion is as deep as the limits of the tree allow.
 fn first_below(
     node: NodeRef<'_>,

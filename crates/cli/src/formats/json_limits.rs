@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use treedef::{Key, Leaf, NodeRef, Path, Tree, Value};
+use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Tree, Value};
 
 use crate::format::Format;
 use crate::formats::keys::{has_others, json_text};
@@ -36,6 +36,12 @@ pub(crate) fn in_json(tree: &Tree<Leaf>, most: usize) -> Vec<UnsupportedValue> {
     let numbers = numbers.filter_map(|(at, leaf)| Some((at, infinite(leaf)?)));
     found.extend(numbers.take(most).filter_map(|(at, number)| {
         let path = tree.treedef().leaf_path(at).ok()?;
+        // The number of a half float is in a struct without a key of its own.
+        let above = path.parent().filter(|above| {
+            let node = tree.treedef().node(above);
+            node.is_ok_and(|node| node.kind() == NodeKind::NewtypeStruct)
+        });
+        let path = above.unwrap_or(path);
         let what = format!("{number} is not a number there");
         Some(UnsupportedValue { path, what, is_key: false, same: None })
     }));

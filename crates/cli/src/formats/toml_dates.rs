@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::str::FromStr;
 
 use toml::value::Datetime;
-use treedef::{Edit, Key, Leaf, NodeRef, Path, Tree, TreeDef};
+use treedef::__private::OrBug;
+use treedef::{Change, ChangeKind, Edit, Key, Leaf, NodeRef, Path, Tree, TreeDef};
 
 /// To serde, a date is a struct of this name with this one field. When TOML is written, such a struct
 /// becomes a date again.
@@ -17,6 +18,8 @@ pub(crate) struct Dates {
     paths: HashSet<Path>,
     /// Paths without the indices of lists, at which each text is a date.
     places: HashSet<Path>,
+    /// Whether some dates of the document became texts.
+    pub(crate) has_dropped: bool,
     /// Whether digits of a time were cut off.
     pub(crate) has_cut: bool,
 }
@@ -52,6 +55,19 @@ pub(crate) fn wrong_date_at(tree: &Tree<Leaf>) -> Option<Path> {
     wrong_at(tree, NAME, |leaf| leaf.as_str().is_some_and(|text| Datetime::from_str(text).is_ok()))
 }
 
+/// The paths of the lists in which a patch adds or removes elements.
+pub(crate) fn moved_lists(changes: &[Change<Tree<Leaf>>]) -> HashSet<&[Key]> {
+    changes.iter().filter_map(list_of).collect()
+}
+
+/// The path of the list whose indices a change moves.
+fn list_of(change: &Change<Tree<Leaf>>) -> Option<&[Key]> {
+    match (&change.kind, change.path.keys().split_last()?) {
+        (ChangeKind::Added { .. } | ChangeKind::Removed(_), (Key::Index(_), list)) => Some(list),
+        _ => None,
+    }
+}
+
 impl Dates {
     /// The tree with texts for its dates, and the places of the dates.
     pub(crate) fn taken_from(tree: Tree<Leaf>) -> treedef::Result<(Tree<Leaf>, Self)> {
@@ -76,7 +92,20 @@ impl Dates {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
+        self.paths.is_empty() && self.places.is_empty()
+    }
+
+    /// Forgets the places in lists whose indices a patch changed. In a list of nothing but dates, each text
+    /// remains one.
+    pub(crate) fn drop_moved(&mut self, changes: &[Change<Tree<Leaf>>]) {
+        let lists = moved_lists(changes);
+        let (places, has_dropped) = (&self.places, &mut self.has_dropped);
+        self.paths.retain(|path| {
+            let above = path.keys().len();
+            let is_moved = (0..above).any(|len| lists.contains(path.keys().get(..len).or_bug()));
+            *has_dropped |= is_moved && !places.contains(&place_of(path));
+            !is_moved
+        });
     }
 
     /// The tree with dates where they were, also in lists that have become longer or shorter.

@@ -159,6 +159,11 @@ pub(crate) fn by_integer(leaf: Leaf) -> Leaf {
     integer(&digits).unwrap_or(leaf)
 }
 
+/// The name of a float that is not finite, which JSON does not have: `NaN`, `inf` or `-inf`.
+pub(crate) fn name_of(leaf: &Leaf) -> Option<String> {
+    leaf.as_f64().filter(|float| !float.is_finite()).map(|float| float.to_string())
+}
+
 /// Whether both are texts of the same number.
 pub(crate) fn is_same(old: &Leaf, new: &Leaf) -> bool {
     text_of(old).is_some() && by_value(old.clone()) == by_value(new.clone())
@@ -178,14 +183,25 @@ pub(crate) fn rounded(leaf: Leaf) -> Leaf {
     float.map_or(leaf, Leaf::from)
 }
 
+/// An integer as the kind of formats that have only one.
+pub(crate) fn with_free_width(leaf: Leaf) -> Leaf {
+    let Some(number) = leaf.as_i128() else { return leaf };
+    match (u64::try_from(number), i64::try_from(number)) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(number)) => number.into(),
+        _ => number.into(),
+    }
+}
+
 /// The leaf as a 64-bit number, for formats without longer ones.
 pub(crate) fn within_64_bits(leaf: Leaf) -> Leaf {
-    let is_wide = |number: i128| u64::try_from(number).is_err() && i64::try_from(number).is_err();
+    let leaf = match leaf {
+        Leaf::I128(_) | Leaf::U128(_) => with_free_width(leaf),
+        _ => leaf,
+    };
     match &leaf {
-        Leaf::I128(number) if is_wide(number.get()) => number.get().to_string(),
-        Leaf::U128(number) if i128::try_from(number.get()).map_or(true, is_wide) => {
-            number.get().to_string()
-        }
+        Leaf::I128(number) => number.get().to_string(),
+        Leaf::U128(number) => number.get().to_string(),
         _ => return rounded(leaf),
     }
     .parse::<f64>()

@@ -272,9 +272,8 @@ impl Input {
         }
         self.with_bytes(|bytes, format, limits| {
             match values_of(bytes, (&name, format), duplicate_keys, limits)? {
-                // Programs that read doubles get the same number.
-                Document::Tree(tree) if format == Format::Msgpack => {
-                    Ok(Document::Tree(exact::with_doubles(tree)))
+                Document::Tree(tree) if format.has_free_widths() => {
+                    Ok(Document::Tree(exact::with_doubles(tree).map(exact::with_free_width)))
                 }
                 document => Ok(document),
             }
@@ -321,7 +320,7 @@ impl Input {
                     Document::Tree(tree)
                 }
                 Format::Cbor => {
-                    let (tree, found) = cbor_tree(bytes, seed)?;
+                    let (tree, found) = cbor_tree(bytes, seed, duplicate_keys)?;
                     tags = found;
                     Document::Tree(with_unique_keys(tree, bytes, (&name, format), duplicate_keys)?)
                 }
@@ -330,7 +329,7 @@ impl Input {
             document.expect_visits(limits)?;
             match document {
                 Document::Tree(tree) => {
-                    let has_comments = has_comments(bytes, format, &tree, limits);
+                    let has_comments = has_comments(bytes, format, limits);
                     let yaml = if format == Format::Yaml { text(bytes)? } else { "" };
                     let has_tags = yaml::has_tags(yaml, limits);
                     let is_many = yaml::num_documents(yaml) > 1;

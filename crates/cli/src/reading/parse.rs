@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use treedef::__private::OrBug;
-use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
+use treedef::{Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
 use treedef_tensors::{gguf, pytorch};
 
 use crate::args::{DuplicateKeys, Limits};
@@ -14,6 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::cbor_numbers::of_cbor;
 use crate::formats::cbor_tags::Tags;
+use crate::formats::duplicate_keys;
 use crate::formats::json::{json_failure, json_of};
 use crate::formats::json_lines::{LineOptions, Lines};
 use crate::formats::json5;
@@ -112,7 +113,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
             // The reader returns an `f32` for every number that fits, also for a written `f64`.
             exact::with_doubles(tree)
         }
-        Format::Cbor => cbor_tree(bytes, seed)?.0,
+        Format::Cbor => cbor_tree(bytes, seed, DuplicateKeys::Warn)?.0,
         Format::Msgpack => {
             let mut rest = bytes;
             let tree = seed.deserialize(&mut rmp_serde::Deserializer::new(&mut rest));
@@ -200,17 +201,39 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// A document in CBOR without its tags, and the places of the tags of values.
-pub(crate) fn cbor_tree(bytes: &[u8], seed: TreeSeed) -> Result<(Tree<Leaf>, Tags)> {
-    let (tree, has_dropped) = of_cbor(bytes, |bytes| {
+/// A document in CBOR without its tags, and the places of the tags of values. Of entries with the same key,
+/// only the last one has a tag if only that one is chosen, and otherwise none has.
+pub(crate) fn cbor_tree(
+    bytes: &[u8],
+    seed: TreeSeed,
+    choice: DuplicateKeys,
+) -> Result<(Tree<Leaf>, Tags)> {
+    let (mut tree, has_dropped) = of_cbor(bytes, |bytes| {
         let mut rest = bytes;
         let tree = tagged_tree(&mut rest, seed);
         let tree = tree.map_err(|error| cbor_failure(error, bytes.len() - rest.len()))?;
         expect_end(rest, bytes)?;
         Ok(tree)
     })?;
-    let (tree, tags) = Tags::taken_from(tree)?;
-    Ok((tree, Tags { has_dropped, ..tags }))
+    if choice == DuplicateKeys::Last && duplicate_keys::first(&tree).is_some() {
+        tree = duplicate_keys::last_ones(tree)?;
+    }
+    let (tree, mut tags) = Tags::taken_from(tree)?;
+    tags.has_dropped |= has_dropped;
+    tags.drop_twins(&tree);
+    Ok((with_one_nothing(tree)?, tags))
+}
+
+/// ciborium passes null as `None`. The other formats that have a null pass it as `()`.
+fn with_one_nothing(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
+    if !tree.treedef().nodes().any(|(_, node)| node.kind() == NodeKind::None) {
+        return Ok(tree);
+    }
+    let unit = Tree::of(&())?;
+    Ok(tree.edit(|_, node, _| match node.kind() {
+        NodeKind::None => Ok(Edit::Replace(unit.clone())),
+        _ => Ok(Edit::Keep),
+    })?)
 }
 
 /// ciborium does not support seeds.

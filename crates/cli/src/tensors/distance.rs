@@ -50,7 +50,10 @@ impl ArrayDistance {
                 let (a, b) = (Tree::leaf(a.clone()), Tree::leaf(b.clone()));
                 tolerance != Tolerance::default() && b.check_close(&a, tolerance).is_ok()
             };
-            if a == b || is_close() {
+            // A step of a half float is many steps of the wider one.
+            let steps = || steps_of_halves(array.dtype(), &a, &b);
+            let is_near = || tolerance.ulps > 0 && steps().is_some_and(|it| it <= tolerance.ulps);
+            if a == b || is_close() || is_near() {
                 continue;
             }
             count += 1;
@@ -82,6 +85,22 @@ fn short(dtype: Dtype, leaf: &Leaf) -> String {
         }
         _ => numeral(leaf),
     }
+}
+
+/// How many steps of their type two half floats are apart, which are widened here. `None` for other types,
+/// and if one is NaN.
+fn steps_of_halves(dtype: Dtype, a: &Leaf, b: &Leaf) -> Option<u64> {
+    let rank = |leaf: &Leaf| {
+        let Leaf::F32(number) = leaf else { return None };
+        let bits = match dtype {
+            Dtype::F16 => f16::from_f32(*number).to_bits(),
+            Dtype::Bf16 => bf16::from_f32(*number).to_bits(),
+            _ => return None,
+        };
+        let size = i32::from(bits & 0x7fff);
+        Some(if bits >> 15 == 1 { -size } else { size }).filter(|_| !number.is_nan())
+    };
+    Some(rank(a)?.abs_diff(rank(b)?).into())
 }
 
 /// The numbers, row by row, one for each element. Half floats are widened.

@@ -1,12 +1,13 @@
 //! Trees and tensors as files of tensors.
 
 use treedef::__private::OrBug;
-use treedef::{Leaf, Tree};
+use treedef::{Leaf, Path, Tree};
 use treedef_tensors::{Error, ErrorKind, Export, Source, npy, npz, safetensors};
 
 use crate::color::listed;
 use crate::failure::{Failure, Result};
 use crate::format::{Format, TensorFormat};
+use crate::paths::readable;
 use crate::tensors::names::display_name;
 use crate::tensors::values::lost_metadata;
 
@@ -141,7 +142,11 @@ fn only_read(format: Format) -> Failure {
 pub(crate) fn refused(error: &Error, format: Format) -> Failure {
     let reason = match error.kind() {
         ErrorKind::NoDtype(leaves) => {
-            let leaves = leaves.iter().map(|(path, kind)| format!("{kind} at `{path}`"));
+            let place = |path: &Path| {
+                let quote = if path.is_root() { "" } else { "`" };
+                format!("{quote}{}{quote}", readable(path))
+            };
+            let leaves = leaves.iter().map(|(path, kind)| format!("{kind} at {}", place(path)));
             let leaves = listed(&leaves.collect::<Vec<_>>(), LISTED);
             format!("there are {leaves}; `--to safetensors` holds them")
         }

@@ -168,6 +168,9 @@ impl<'w, 's> PatchWalk<'w, 's> {
         part: &Tree<Leaf>,
         was: Option<&StoredTensor<'_>>,
     ) -> Result<()> {
+        // A patch of another format has the numbers of an array as one leaf at the most.
+        let numbers = self.is_plain.then(|| part.clone().without_arrays()).transpose()?;
+        let part = numbers.as_ref().unwrap_or(part);
         let name = was.map_or_else(|| joined(path), |was| was.name().to_owned());
         if let Some(stored) = tensor_of(&name, part)? {
             self.made.push(stored);

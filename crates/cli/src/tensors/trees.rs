@@ -5,7 +5,6 @@ use std::fmt;
 use std::io::Write;
 
 use half::{bf16, f16};
-use serde::Serialize;
 use treedef::__private::OrBug;
 use treedef::{Array, Dtype, Edit, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_tensors::npy::ReadOptions;
@@ -249,19 +248,20 @@ pub(crate) fn numeral(leaf: &Leaf) -> String {
     }
 }
 
-/// Writes the numbers of an array as nested sequences in JSON. For each sequence it writes at most
+/// Writes the numbers of an array as nested sequences in JSON, or as text, which has NaN and infinities. For each sequence it writes at most
 /// the first `most` elements, and `…` for the others. Returns `false`, and writes nothing, for an
 /// array that is not a plain nested sequence in serde, e.g. a matrix that is stored by columns.
 pub(crate) fn write_numbers(
     out: &mut dyn Write,
     array: &Array,
-    halves: HalfFormat,
+    (halves, is_text): (HalfFormat, bool),
     most: usize,
 ) -> Result<bool> {
     macro_rules! write {
         ($($type:ty)*) => {
             $(if let Some(numbers) = array.as_slice::<$type>() {
-                return write_rows(out, array.shape(), numbers, most, &|it| *it).map(|()| true);
+                return write_rows(out, (array.shape(), is_text), numbers, most, &|it| (*it).into())
+                    .map(|()| true);
             })*
         };
     }
@@ -274,8 +274,9 @@ pub(crate) fn write_numbers(
         Dtype::Bf16 if !is_short => |bits| widened(*bits, true).into(),
         Dtype::F32 if !is_short => {
             let Some(numbers) = array.as_slice::<f32>() else { return Ok(false) };
-            let number = |it: &f32| f64::from(*it);
-            return write_rows(out, array.shape(), numbers, most, &number).map(|()| true);
+            let number = |it: &f32| f64::from(*it).into();
+            return write_rows(out, (array.shape(), is_text), numbers, most, &number)
+                .map(|()| true);
         }
         Dtype::F16 => |bits| treedef::__private::shortest_half(*bits, false),
         Dtype::Bf16 => |bits| treedef::__private::shortest_half(*bits, true),
@@ -285,7 +286,7 @@ pub(crate) fn write_numbers(
         }
     };
     let Some(bits) = array.as_slice::<u16>() else { return Ok(false) };
-    write_rows(out, array.shape(), bits, most, &half).map(|()| true)
+    write_rows(out, (array.shape(), is_text), bits, most, &|bits| half(bits).into()).map(|()| true)
 }
 
 /// Whether serde sees exactly one leaf for each number.
@@ -305,16 +306,19 @@ fn is_plain(array: &Array) -> bool {
 }
 
 /// The recursion is as deep as the array has dimensions.
-fn write_rows<L, N: Serialize>(
+fn write_rows<L>(
     out: &mut dyn Write,
-    shape: &[usize],
+    (shape, is_text): (&[usize], bool),
     numbers: &[L],
     most: usize,
-    number: &impl Fn(&L) -> N,
+    number: &impl Fn(&L) -> Leaf,
 ) -> Result<()> {
     let Some((size, inner)) = shape.split_first() else {
-        let first = numbers.first();
-        return Ok(first.map_or(Ok(()), |first| serde_json::to_writer(out, &number(first)))?);
+        let Some(leaf) = numbers.first().map(number) else { return Ok(()) };
+        if let Some(name) = exact::name_of(&leaf).filter(|_| is_text) {
+            return Ok(out.write_all(name.as_bytes())?);
+        }
+        return Ok(serde_json::to_writer(out, &leaf)?);
     };
     let width = numbers.len().checked_div(*size).unwrap_or(0);
     out.write_all(b"[")?;
@@ -323,7 +327,7 @@ fn write_rows<L, N: Serialize>(
             out.write_all(b",")?;
         }
         let row = numbers.get(at * width..(at + 1) * width).or_bug();
-        write_rows(out, inner, row, most, number)?;
+        write_rows(out, (inner, is_text), row, most, number)?;
     }
     if *size > most {
         out.write_all(",…".as_bytes())?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{Folder, treedef};
+use crate::{Folder, printed, treedef};
 
 /// Converts bytes to another format, and returns the messages.
 #[track_caller]
@@ -83,4 +83,108 @@ fn extensions_of_messagepack_are_told() {
         expected
     );
     assert_eq!(told("a.msgpack", &[&head[..], b"\xc0"].concat(), "msgpack"), "");
+}
+
+#[test]
+fn a_text_of_a_character_and_another_nan_are_no_losses() {
+    assert_eq!(told("a.ron", b"(a: 'x', b: '\"')", "json"), "");
+    // {"a": NaN in 32 bits}
+    for to in ["cbor", "yaml", "json5", "ron", "toml"] {
+        assert_eq!(told("a.msgpack", b"\x81\xa1a\xca\x7f\xc0\0\0", to), "", "{to}");
+    }
+    assert!(told("a.msgpack", b"\x81\xa1a\xca\x7f\xc0\0\0", "json").contains(" became null"));
+}
+
+/// MessagePack has bytes for integers of 128 bits, whatever their values.
+#[test]
+fn a_small_bignum_of_cbor_is_an_integer_in_messagepack() {
+    let folder = Folder::new("bignum");
+    let (file, made) = (folder.path("a.cbor"), folder.path("made.msgpack"));
+    // [5, -6] as bignums
+    fs::write(&file, b"\x82\xc2\x41\x05\xc3\x41\x05").unwrap();
+    let output = treedef(&["convert", &file, "-o", &made]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(fs::read(&made).unwrap(), b"\x92\x05\xfa");
+}
+
+#[test]
+fn the_order_of_keys_is_told_beside_other_losses() {
+    let expected = "not kept in safetensors: the order of keys
+changed in safetensors: number of more digits became f64 of another value, 1 time, first at .z
+";
+    assert_eq!(told("a.json", b"{\"z\": 1e400, \"a\": 1}", "safetensors"), expected);
+    let expected = "changed in safetensors: number of more digits became f64 of another value, 1 time, first at .a
+";
+    assert_eq!(told("a.json", b"{\"a\": 1e400, \"z\": 1}", "safetensors"), expected);
+}
+
+/// Bytes that are a document keep their tag, alone and as one of several.
+#[test]
+fn bytes_at_the_root_of_yaml_are_kept() {
+    let folder = Folder::new("binary");
+    let (file, made) = (folder.path("a.yaml"), folder.path("made.yaml"));
+    for text in ["!!binary AQID\n", "---\n!!binary AQID\n---\n1\n"] {
+        fs::write(&file, text).unwrap();
+        let output = treedef(&["convert", "--strict", &file, "-o", &made]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        assert_eq!(fs::read_to_string(&made).unwrap(), text);
+    }
+}
+
+/// A tag belongs to one value, also if its key occurs twice.
+#[test]
+fn a_tag_of_cbor_does_not_move_to_a_twin() {
+    let folder = Folder::new("twins");
+    let [old, made] = ["old.cbor", "made.cbor"].map(|name| folder.path(name));
+    // {"a": 1(1), "a": 2, "b": 1(3)}
+    fs::write(&old, b"\xa3\x61a\xc1\x01\x61a\x02\x61b\xc1\x03").unwrap();
+    let converted = |choice: &str| {
+        let args = ["convert", "--duplicate-keys", choice, &old, "-o", &made];
+        let output = treedef(&args).output().unwrap();
+        (fs::read(&made).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(converted("last"), (b"\xa2\x61a\x02\x61b\xc1\x03".to_vec(), String::new()));
+    let (bytes, told) = converted("warn");
+    assert_eq!(bytes, b"\xa3\x61a\x01\x61a\x02\x61b\xc1\x03");
+    assert!(told.ends_with("not kept in cbor: tags of CBOR\n"), "{told}");
+}
+
+/// The null of CBOR is the null of other formats, and no `None` of RON.
+#[test]
+fn null_of_cbor_is_the_null_of_json() {
+    let folder = Folder::new("null");
+    let [cbor, toml, list] = ["a.cbor", "b.toml", "c.cbor"].map(|name| folder.path(name));
+    // {"a": 1, "z": null}, {"a": [null, 1]}
+    fs::write(&cbor, b"\xa2\x61a\x01\x61z\xf6").unwrap();
+    fs::write(&list, b"\xa1\x61a\x82\xf6\x01").unwrap();
+    fs::write(&toml, "a = 1\n").unwrap();
+    assert_eq!(printed(&["diff", &cbor, &toml]), "- .z: null\n");
+    for (file, place) in [(&cbor, ".z"), (&list, ".a[0]")] {
+        let output = treedef(&["convert", file, "--to", "toml"]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("it has no null, and there is one at `{place}`");
+        assert!(told.contains(&expected), "{told}");
+    }
+    let made = folder.path("made.cbor");
+    assert!(treedef(&["convert", &cbor, "-o", &made]).status().unwrap().success());
+    assert_eq!(fs::read(&made).unwrap(), fs::read(&cbor).unwrap());
+}
+
+/// A text at the index of a removed date does not become one.
+#[test]
+fn a_date_of_toml_does_not_move_to_a_text() {
+    let folder = Folder::new("moved");
+    let [old, new, patch] = ["old.toml", "new.toml", "p.json"].map(|name| folder.path(name));
+    let patched = |before: &str, after: &str| {
+        fs::write(&old, before).unwrap();
+        fs::write(&new, after).unwrap();
+        fs::write(&patch, printed(&["diff", "--patch", &old, &new])).unwrap();
+        let output = treedef(&["apply", &old, &patch]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (String::from_utf8(output.stdout).unwrap(), told.contains("not kept in toml: dates"))
+    };
+    let text = "d = [\"1979-05-28\"]\n";
+    assert_eq!(patched("d = [1979-05-27, \"1979-05-28\"]\n", text), (text.to_owned(), true));
+    let dates = "d = [1979-05-28]\n";
+    assert_eq!(patched("d = [1979-05-27, 1979-05-28]\n", dates), (dates.to_owned(), false));
 }

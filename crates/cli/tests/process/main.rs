@@ -1,5 +1,6 @@
 //! The command as a process: its input and output, pipes and exit codes.
 
+mod arrays;
 mod checkpoints;
 mod copies;
 mod counts;
@@ -67,7 +68,7 @@ fn a_byte_order_mark_is_passed_over() {
         ("yaml", "---\na: 1\n", of_json),
         ("toml", "a = 1", "# standard input: 2 nodes, 1 leaf\n{\"a\": i64}\n"),
         ("jsonl", "{\"a\": 1}", "# standard input: 3 nodes, 1 leaf, 1 document\n[{\"a\": u64}]\n"),
-        ("ron", "{\"a\": 1}", "# standard input: 2 nodes, 1 leaf\n{\"a\": u8}\n"),
+        ("ron", "{\"a\": 1}", "# standard input: 2 nodes, 1 leaf\n{\"a\": u64}\n"),
         ("treedef", "{\"a\": u64}", of_json),
     ];
     for (format, text, expected) in cases {

@@ -478,3 +478,58 @@ fn a_short_float_of_a_tensor_is_the_double_of_its_value() {
     assert!(selected.contains(r#""value":[2147483648.0,0.10000000149011612]}"#), "{selected}");
     assert!(selected.contains("0.10009765625") && selected.contains("65504.0"), "{selected}");
 }
+
+/// RON and MessagePack have no widths that somebody chose: today's value of a counter is no structure.
+#[test]
+fn a_counter_of_ron_and_messagepack_has_no_width() {
+    let folder = Folder::new("numbers_widths");
+    // {"a": 200, "b": [1, 300]} and {"a": 300, "b": [1, 2]}
+    let cases: [(&str, &[u8], &[u8]); 2] = [
+        ("ron", b"(a: 200, b: [1, 300])", b"(a: 300, b: [1, 2])"),
+        (
+            "msgpack",
+            b"\x82\xa1a\xcc\xc8\xa1b\x92\x01\xcd\x01\x2c",
+            b"\x82\xa1a\xcd\x01\x2c\xa1b\x92\x01\x02",
+        ),
+    ];
+    for (format, a, b) in cases {
+        let [old, new] = ["old", "new"].map(|name| folder.path(&format!("{name}.{format}")));
+        fs::write(&old, a).unwrap();
+        fs::write(&new, b).unwrap();
+        assert_eq!(run(&["check", &old, "--like", &new]), Default::default(), "{format}");
+        assert_eq!(run(&["diff", "--structure", &old, &new]), Default::default(), "{format}");
+        assert!(run(&["show", &old]).0.contains("u64"), "{format}");
+    }
+    let zeros = ["a.ron", "b.ron"].map(|name| folder.path(name));
+    fs::write(&zeros[0], "(a: -0)").unwrap();
+    fs::write(&zeros[1], "(a: 0)").unwrap();
+    assert_eq!(run(&["diff", &zeros[0], &zeros[1]]), Default::default());
+    // 2⁶⁴ in JSON and in CBOR
+    let long = ["a.json", "a.cbor"].map(|name| folder.path(name));
+    fs::write(&long[0], "18446744073709551616").unwrap();
+    fs::write(&long[1], b"\xc2\x49\x01\0\0\0\0\0\0\0\0").unwrap();
+    assert_eq!(run(&["check", &long[0], "--like", &long[1]]), Default::default());
+}
+
+/// The error of a patch names the value that differs, not one that has only another form.
+#[test]
+fn the_value_that_a_patch_does_not_find_is_named_in_each_format() {
+    let folder = Folder::new("numbers_named");
+    let [old, new, patch] = ["old.json", "new.json", "p.json"].map(|name| folder.path(name));
+    fs::write(&old, r#"{"a": null, "b": 1, "e": 1}"#).unwrap();
+    fs::write(&new, r#"{"a": 2, "b": 2, "e": 5}"#).unwrap();
+    fs::write(&patch, run(&["diff", "--patch", &old, &new]).0).unwrap();
+    // {"a": null, "b": 1, "e": 3}
+    let cases: [(&str, &[u8]); 4] = [
+        ("yaml", b"a: null\nb: 1\ne: 3\n"),
+        ("ron", b"(a: None, b: 1, e: 3)"),
+        ("cbor", b"\xa3\x61a\xf6\x61b\x01\x61e\x03"),
+        ("msgpack", b"\x83\xa1a\xc0\xa1b\x01\xa1e\x03"),
+    ];
+    for (format, bytes) in cases {
+        let file = folder.path(&format!("target.{format}"));
+        fs::write(&file, bytes).unwrap();
+        let told = run(&["apply", &file, &patch]).1;
+        assert_eq!(told, format!("treedef: {file}: expected `1`, found `3` at `.e`\n"));
+    }
+}

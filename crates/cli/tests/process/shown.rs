@@ -120,3 +120,30 @@ fn large_and_odd_structures_are_read_again() {
         assert_eq!(found, (expected, expected == Some(1)), "{a} {options:?}");
     }
 }
+
+/// A quote that is a character opens no text.
+#[test]
+fn a_quote_as_a_character_hides_nothing() {
+    let folder = Folder::new("quote");
+    let [file, like] = ["a.ron", "like.treedef"].map(|name| folder.path(name));
+    fs::write(&file, r#"(a: '"', b: 7, c: '\'', d: ())"#).unwrap();
+    let (_, text, _) = run(&["summary", &file]);
+    assert_eq!(text, "{\"a\": '\"', \"b\": 7, \"c\": '\\'', \"d\": ()}\n");
+    fs::write(&file, r#"{'"': [1, 2, 3], 'b': {1: 2}}"#).unwrap();
+    fs::write(&like, run(&["show", "--fold-lengths", &file]).1).unwrap();
+    let checked = run(&["check", &file, "--like", &like]);
+    assert_eq!(checked, (Some(0), String::new(), String::new()));
+}
+
+/// A structure has no values, so no patch is made of it.
+#[test]
+fn no_patch_is_made_of_a_structure() {
+    let folder = Folder::new("unpatched");
+    let [file, like] = ["a.json", "a.treedef"].map(|name| folder.path(name));
+    fs::write(&file, "[1]").unwrap();
+    fs::write(&like, run(&["show", &file]).1).unwrap();
+    assert_eq!(run(&["diff", &file, &like]), (Some(0), String::new(), String::new()));
+    let (code, text, told) = run(&["diff", "--patch", &file, &like]);
+    assert_eq!((code, text.as_str()), (Some(2), ""));
+    assert!(told.contains("a patch has values"), "{told}");
+}
