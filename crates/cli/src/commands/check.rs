@@ -15,7 +15,7 @@ use crate::color::{counted, grouped};
 use crate::comparing::notation::{self, ExpectedKind, FoldedChildren, NumberClass};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::formats::keys::Pairs;
+use crate::formats::keys::{Pairs, path_in};
 use crate::paths::{readable, shown};
 use crate::reading::documents::DocumentPlace;
 use crate::reading::input;
@@ -222,6 +222,15 @@ fn is_list(node: NodeRef<'_>) -> bool {
     matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct)
 }
 
+/// The name of the half floats in a node: bits in a struct of their own.
+fn half_of<'n>(mut node: NodeRef<'n>) -> Option<&'n str> {
+    while is_list(node) {
+        node = node.child(0)?;
+    }
+    let is_half = |name: &&str| matches!(*name, "f16" | "bf16");
+    node.name().filter(|_| node.kind() == NodeKind::NewtypeStruct).filter(is_half)
+}
+
 fn is_named(node: NodeRef<'_>) -> bool {
     matches!(node.kind(), NodeKind::Map | NodeKind::Struct)
 }
@@ -239,7 +248,10 @@ fn violations_of_structure(
     most: usize,
 ) -> Result<Vec<Violation>> {
     let sides = [Cow::Borrowed(expected), Cow::Owned(forms(document, args.reading.limits)?)];
-    let [expected, found] = scope.of_both(sides, |tree, at| tree.subtree(at).map(Cow::Owned))?;
+    let [expected, found] = scope.of_both(sides, |tree, at| {
+        let spelled = path_in(tree.treedef(), at, are_texts);
+        tree.subtree(spelled.as_ref().unwrap_or(at)).map(Cow::Owned)
+    })?;
     let mut checker = Checker {
         expected: expected.leaves(),
         found: found.leaves(),
@@ -307,25 +319,34 @@ impl<'a> Checker<'a> {
 
     /// Whether nested sequences of numbers match this tensor.
     fn is_tensor(&self, expected: NodeRef<'_>, found: &ExpectedKind) -> bool {
+        let ExpectedKind::Tensor(tensor) = found else { return false };
+        if expected.num_children() == 0 {
+            return tensor.shape.first() == Some(&0);
+        }
         let kind = self.expected.get(expected.leaf_range().start);
         let treedef = expected.to_treedef();
-        let block = treedef.blocks().next();
-        let (Some(ExpectedKind::Kind(kind)), Some(block), ExpectedKind::Tensor(tensor)) =
-            (kind, block, found)
-        else {
-            return false;
+        let block = treedef.blocks().next().filter(|block| block.path.is_root());
+        let (Some(ExpectedKind::Kind(kind)), Some(block)) = (kind, block) else { return false };
+        let text = match half_of(expected) {
+            Some(half) => __display_shape(half, &block.shape),
+            None => __display_shape(kind, &block.shape),
         };
-        block.path.is_root() && __display_shape(kind, &block.shape) == tensor.to_string()
+        text == tensor.to_string()
     }
 
     /// Whether nested sequences match this tensor.
     fn is_array(&self, expected: &ExpectedKind, found: NodeRef<'_>) -> bool {
         let ExpectedKind::Tensor(tensor) = expected else { return false };
-        if self.folds.fold_lengths && found.num_children() == 0 {
-            return true;
+        // The other dimensions of an empty array are not known.
+        if found.num_children() == 0 {
+            return self.folds.fold_lengths || tensor.shape.first() == Some(&0);
         }
-        let (treedef, kind) = (found.to_treedef(), tensor.dtype.parse::<LeafKind>());
-        let Some((block, kind)) = treedef.blocks().next().zip(kind.ok()) else { return false };
+        let kind = match half_of(found) {
+            Some(half) => (half == tensor.dtype).then_some(LeafKind::U16),
+            None => tensor.dtype.parse().ok(),
+        };
+        let treedef = found.to_treedef();
+        let Some((block, kind)) = treedef.blocks().next().zip(kind) else { return false };
         let sizes = block.shape.iter().map(|size| u64::try_from(*size).unwrap_or(u64::MAX));
         let is_shape = if self.folds.fold_lengths {
             sizes.len() == tensor.shape.len()
@@ -357,7 +378,12 @@ impl<'a> Checker<'a> {
         let fits = match (expected.kind(), found.kind()) {
             (Is::Leaf, Is::Leaf) => wanted.zip(form).is_some_and(|(a, b)| self.is_form(a, b)),
             (Is::Seq, Is::Leaf) => form.is_some_and(|form| self.is_tensor(expected, form)),
-            (Is::Leaf, _) if is_list(found) => wanted.is_some_and(|it| self.is_array(it, found)),
+            (Is::Leaf, _) if is_list(found) || half_of(found).is_some() => {
+                wanted.is_some_and(|it| self.is_array(it, found))
+            }
+            (Is::NewtypeStruct, Is::Leaf) if half_of(expected).is_some() => {
+                form.is_some_and(|form| self.is_tensor(expected, form))
+            }
             (Is::Some, Is::None | Is::Unit) | (Is::Static, Is::Static | Is::Leaf) => true,
             (Is::Some | Is::NewtypeStruct, other) => {
                 let inner = if other == expected.kind() { found.child(0) } else { Some(found) };

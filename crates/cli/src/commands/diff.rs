@@ -6,13 +6,13 @@ use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
-use treedef::{Change, ChangeKind, Leaf, LeafKind, Tolerance, Tree, TreeDef};
+use treedef::{Change, ChangeKind, Leaf, LeafKind, Tolerance, Tree};
 use treedef_tensors::{__is_of_structure, __leaf_names};
 
 use crate::args::{ReadArgs, Renaming};
 use crate::color::{bare_numbers, paint_change, with_null, without_open_kinds};
 use crate::comparing::common_form::{
-    lowered, with_numbers_by_value, with_paths, with_plain_leaves,
+    in_one_form, with_numbers_by_value, with_paths, with_plain_leaves,
 };
 use crate::comparing::tensor_file::TensorFile;
 use crate::failure::{Failure, Result};
@@ -91,9 +91,7 @@ pub(super) fn diff(
     let is_outline = of_tensors == [true; 2] || structure && are_lines;
     let read = |input: Input| if is_outline { input.document() } else { input.values() };
     let formats = [old.format, new.format];
-    let in_form = |tree| lowered(tree, formats, reading.limits);
     let are_texts = formats.into_iter().any(Format::has_text_keys);
-    let respelled = |old: &Tree<Leaf>, new| with_keys_of(old, new, are_texts);
     let names = [old.name.clone(), new.name.clone()];
     let documents = [read(old)?, read(new)?];
     for (document, name) in documents.iter().zip(names) {
@@ -104,20 +102,22 @@ pub(super) fn diff(
         let message = "a patch has values, and a structure has none: leave out `--patch`";
         return Err(Failure::new(message));
     }
-    let [old, new] = scope.of_documents(documents)?;
+    let [old, new] = scope.of_documents(documents, are_texts)?;
     match (old, new) {
         (Document::Tree(mut old), Document::Tree(mut new)) => {
             if folds_numbers {
                 (old, new) = (with_numbers_by_value(old), with_numbers_by_value(new));
             }
-            let (old, new) = match (same_format, patch) {
-                (true, _) => (old, new),
-                (false, true) => (with_paths(old)?, with_paths(new)?),
-                (false, false) => (in_form(old)?, in_form(new)?),
+            let [old, new] = match (same_format, patch) {
+                // Such a patch makes the new document without changes.
+                (true, true) if !formats[0].has_free_widths() => [old, new],
+                (false, true) => {
+                    let (old, new) = (with_paths(old)?, with_paths(new)?);
+                    let new = with_keys_of(&old, new, are_texts)?;
+                    [old, new]
+                }
+                _ => in_one_form([old, new], formats, reading.limits)?,
             };
-            // Such a patch makes the new document without changes.
-            let is_exact = same_format && patch && !formats[0].has_free_widths();
-            let new = if is_exact { new } else { respelled(&old, new)? };
             let plain = |tree: Tree<Leaf>| {
                 if same_format { tree } else { with_plain_leaves(tree) }
             };
@@ -143,8 +143,8 @@ pub(super) fn diff(
             report(changes(&old, &new), json, style.typed())
         }
         (old, new) => {
-            let units = |it| {
-                let treedef = treedef_of(it);
+            let units = |it: Document| {
+                let treedef = it.treedef().clone();
                 let leaves = vec![(); treedef.num_leaves()];
                 Tree::new(treedef, leaves)
             };
@@ -244,15 +244,6 @@ impl Style<'_> {
             bare_numbers(&line)
         };
         if self.has_null { with_null(&line) } else { line }
-    }
-}
-
-fn treedef_of(document: Document) -> TreeDef {
-    match document {
-        Document::Tree(tree) => tree.treedef().clone(),
-        Document::Signature(tree) => tree.treedef().clone(),
-        Document::Structure(treedef) => treedef,
-        Document::Tensors(tree) => tree.treedef().clone(),
     }
 }
 

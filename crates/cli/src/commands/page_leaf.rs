@@ -4,9 +4,12 @@ use std::fmt;
 
 use treedef::{Array, Leaf, LeafKind, Tree};
 
+use crate::args::Limits;
+use crate::comparing::common_form::{self, with_plain_leaves};
 use crate::comparing::tensor_file::TensorFile;
 use crate::failure::Result;
 use crate::format::Format;
+use crate::formats::keys::with_keys_of;
 use crate::numbers::exact;
 use crate::reading::input::Input;
 use crate::reading::parse::Document;
@@ -35,9 +38,7 @@ impl DocumentLeaf for PageLeaf {
     }
 
     fn summary(tree: &Tree<Self>) -> String {
-        let values = tree.leaves().iter().map(|leaf| leaf.value().cloned());
-        let values = values.collect::<Option<Vec<_>>>();
-        match values.and_then(|values| Tree::new(tree.treedef().clone(), values).ok()) {
+        match values(tree) {
             Some(values) => Leaf::summary(&values),
             None => tree.as_ref().map(PageLeaf::type_text).to_string(),
         }
@@ -73,7 +74,7 @@ pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
         let stored = TensorFile::open(input)?;
         // A file from the library has another structure than the names.
         if let Some(tree) = stored.structured()? {
-            return Ok(Some(with_halves(tree, HalfFormat::Short)?.map(PageLeaf::Value)));
+            return Ok(Some(tree.map(PageLeaf::Value)));
         }
         return stored
             .with_leaves(|slot, leaf| match leaf {
@@ -83,11 +84,41 @@ pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
             .map(Some);
     }
     Ok(match input.values()? {
-        Document::Tree(tree) => Some(with_halves(tree, HalfFormat::Short)?.map(PageLeaf::Value)),
+        Document::Tree(tree) => Some(tree.map(PageLeaf::Value)),
         Document::Tensors(tree) => {
             Some(tree.map(|tensor| PageLeaf::Type(tensor.to_string(), None)))
         }
         Document::Signature(tree) => Some(tree.map(|kind| PageLeaf::Type(kind.to_string(), None))),
         Document::Structure(_) => None,
     })
+}
+
+/// The tree as it is shown, with short half floats.
+pub(super) fn shown(tree: Tree<PageLeaf>) -> Result<Tree<PageLeaf>> {
+    match values(&tree) {
+        Some(values) => Ok(with_halves(values, HalfFormat::Short)?.map(PageLeaf::Value)),
+        None => Ok(tree),
+    }
+}
+
+/// Two trees as `diff` compares them, if all leaves are values.
+pub(super) fn in_one_form(
+    [old, new]: [Tree<PageLeaf>; 2],
+    formats: [Format; 2],
+    limits: Limits,
+) -> Result<[Tree<PageLeaf>; 2]> {
+    let (Some(before), Some(after)) = (values(&old), values(&new)) else {
+        let new = with_keys_of(&old, new, formats.into_iter().any(Format::has_text_keys))?;
+        return Ok([old, new]);
+    };
+    let trees = common_form::in_one_form([before, after], formats, limits)?;
+    let is_one = formats[0] == formats[1];
+    let plain = |tree| if is_one { tree } else { with_plain_leaves(tree) };
+    Ok(trees.map(|tree| plain(tree).map(|leaf| PageLeaf::Value(exact::by_value(leaf)))))
+}
+
+/// The tree of the values, if all leaves are some.
+fn values(tree: &Tree<PageLeaf>) -> Option<Tree<Leaf>> {
+    let values = tree.leaves().iter().map(|leaf| leaf.value().cloned()).collect::<Option<_>>()?;
+    Tree::new(tree.treedef().clone(), values).ok()
 }

@@ -6,6 +6,7 @@ use treedef_tensors::__leaf_names;
 use crate::args::ScopeArgs;
 use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
+use crate::formats::keys::path_in;
 use crate::reading::parse::Document;
 
 /// A part of both sides, restricted to some paths.
@@ -86,8 +87,14 @@ impl Scope {
         part.unwrap_or(Ok(tree)).map_err(|error| Failure::new(format!("`--at`: {error}")))
     }
 
-    pub(super) fn of_documents(&self, sides: [Document; 2]) -> Result<[Document; 2]> {
+    pub(super) fn of_documents(
+        &self,
+        sides: [Document; 2],
+        are_texts: bool,
+    ) -> Result<[Document; 2]> {
         self.of_both(sides, |document, at| {
+            let spelled = path_in(document.treedef(), at, are_texts);
+            let at = spelled.as_ref().unwrap_or(at);
             Ok(match document {
                 Document::Tree(tree) => Document::Tree(tree.subtree(at)?),
                 Document::Signature(tree) => Document::Signature(tree.subtree(at)?),

@@ -8,7 +8,6 @@ use treedef::{Change, Tree};
 use crate::args::{ReadArgs, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::formats::keys::with_keys_of;
 use crate::paths::part_at;
 use crate::reading::input;
 
@@ -32,10 +31,13 @@ pub(super) fn view(
         let message = "a page is nothing to read in a terminal, pass `--output page.html`";
         return Err(Failure::new(message));
     }
-    let (name, format, old, mut traits) = viewed(file, reading)?;
+    let (name, format, mut old, mut traits) = viewed(file, reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let (title, diff) = match new {
-        None => (name.clone(), None),
+        None => {
+            old = page_leaf::shown(old)?;
+            (name.clone(), None)
+        }
         Some(new) => {
             let (new_name, new_format, new, also) = viewed(new, reading)?;
             if traits.is_gguf || also.is_gguf {
@@ -44,8 +46,11 @@ pub(super) fn view(
                 return Err(Failure::at(name, message));
             }
             traits.has_null |= also.has_null;
-            let are_texts = [format, new_format].into_iter().any(Format::has_text_keys);
-            let diff = old.diff(&with_keys_of(&old, new, are_texts)?);
+            let formats = [format, new_format];
+            let trees = page_leaf::in_one_form([old, new], formats, reading.limits)?;
+            let [before, new] = trees.map(page_leaf::shown);
+            old = before?;
+            let diff = old.diff(&new?);
             let changes = changes::without_renames(&diff, |path| part_at(&old, path));
             (format!("{name} → {new_name}"), Some(changes))
         }

@@ -7,7 +7,7 @@ use treedef::{Edit, Flattener, Key, Leaf, NodeKind, NodeRef, Tree};
 use crate::args::Limits;
 use crate::failure::Result;
 use crate::format::Format;
-use crate::formats::keys::has_others;
+use crate::formats::keys::{has_others, with_keys_of};
 use crate::numbers::exact::{self, with_free_width};
 use crate::paths::{part_at, text_of};
 use crate::tensors::trees::{HalfFormat, numbers};
@@ -15,11 +15,7 @@ use crate::tensors::trees::{HalfFormat, numbers};
 /// A tree in the form that JSON would give it, as far as the formats have it: a struct is a map of its
 /// fields, a tuple is a list, a variant is its name or a map with it, and wrappers around a value are
 /// removed.
-pub(crate) fn lowered(
-    tree: Tree<Leaf>,
-    formats: [Format; 2],
-    limits: Limits,
-) -> Result<Tree<Leaf>> {
+fn lowered(tree: Tree<Leaf>, formats: [Format; 2], limits: Limits) -> Result<Tree<Leaf>> {
     let tree = numbers(tree, HalfFormat::Exact)?;
     let is = |of: fn(Format) -> bool| formats.into_iter().any(of);
     let form = Features { has_null: is(Format::has_null), skips_none: is(|it| it == Format::Toml) };
@@ -36,6 +32,23 @@ pub(crate) fn lowered(
     let node =
         CommonNode { node: tree.treedef().root(), leaves: tree.leaves(), form, is_inside: false };
     Ok(exact::as_leaves(Flattener::new().limits(limits.of_trees()).tree(&node)?)?)
+}
+
+/// Two documents as `diff` compares them, with one spelling of each key. The values of formats that differ
+/// are in the form that JSON would give them.
+pub(crate) fn in_one_form(
+    [old, new]: [Tree<Leaf>; 2],
+    formats: [Format; 2],
+    limits: Limits,
+) -> Result<[Tree<Leaf>; 2]> {
+    let of_tensors = formats.iter().all(|format| format.is_of_tensors());
+    let form = |tree| match formats {
+        [one, other] if one == other || of_tensors => Ok(tree),
+        _ => lowered(tree, formats, limits),
+    };
+    let (old, new) = (form(old)?, form(new)?);
+    let new = with_keys_of(&old, new, formats.into_iter().any(Format::has_text_keys))?;
+    Ok([old, new])
 }
 
 /// The features of the formats of two documents.

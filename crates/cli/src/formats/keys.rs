@@ -132,6 +132,30 @@ impl Pairs {
     }
 }
 
+/// The path as a structure spells its keys, if it has one with the same keys.
+pub(crate) fn path_in(treedef: &TreeDef, path: &Path, are_texts: bool) -> Option<Path> {
+    let (mut node, mut found) = (treedef.root(), Path::root());
+    for key in path.keys() {
+        let value = match key {
+            // Written as an index, a number may be the key of a map.
+            Key::Index(index) if node.kind() == NodeKind::Map => {
+                Some(key_form(&Leaf::from(*index as u64).into())) // not wider
+            }
+            key => value_of(key),
+        };
+        let at = match value {
+            Some(value) => {
+                *Pairs::of_values(&[Some(value)], &values(node), are_texts).of_first.first()?
+            }
+            None => (0..node.num_children()).find(|at| node.key(*at).as_ref() == Some(key)),
+        };
+        let (key, child) = entry(node, at?);
+        found.push(key);
+        node = child;
+    }
+    Some(found)
+}
+
 /// The new tree, with the old spelling of keys that are the same.
 pub(crate) fn with_keys_of<L: Clone>(
     old: &Tree<L>,

@@ -48,6 +48,15 @@ pub enum Document {
 }
 
 impl Document {
+    pub(crate) fn treedef(&self) -> &TreeDef {
+        match self {
+            Document::Tree(tree) => tree.treedef(),
+            Document::Signature(tree) => tree.treedef(),
+            Document::Structure(treedef) => treedef,
+            Document::Tensors(tree) => tree.treedef(),
+        }
+    }
+
     /// Checks that a command may visit [each node](Limits::expect_visits).
     pub(crate) fn expect_visits(&self, limits: Limits) -> Result<()> {
         match self {

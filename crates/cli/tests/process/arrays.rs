@@ -92,11 +92,6 @@ fn a_patch_of_numbers_applies_to_tensors() {
     let applied = run(&["apply", &old, &patch, "-o", &made]);
     assert_eq!(applied, (Some(0), String::new(), String::new()));
     assert_eq!(run(&["diff", &made, &new]), (Some(0), String::new(), String::new()));
-    // A document and its tensors have one structure, whichever is expected.
-    for sides in [[&old, &a], [&a, &old]] {
-        let checked = run(&["check", sides[0], "--like", sides[1]]);
-        assert_eq!(checked, (Some(0), String::new(), String::new()));
-    }
 }
 
 /// The number of a half float has the path of its element.
@@ -109,4 +104,55 @@ fn a_half_float_that_json_does_not_have_is_at_a_path_that_select_reads() {
     fs::write(&schema, "{}").unwrap();
     let (_, found, _) = run(&["check", "--schema", &schema, &file]);
     assert!(found.contains(": .h[1]: JSON cannot hold it"), "{found}");
+}
+
+/// A tree and the tensors it was made from have one structure, whichever is expected.
+#[test]
+fn tensors_are_like_the_tree_of_their_numbers() {
+    let folder = Folder::new("like");
+    let [file, other, tree] =
+        ["a.safetensors", "b.safetensors", "a.tree"].map(|it| folder.path(it));
+    let all = |dtype| -> [(&str, &str, &[usize], &[u8]); 4] {
+        [
+            ("e", "F32", &[0, 3], &[]),
+            ("h", dtype, &[1, 2], &[0x80, 0x3f, 0xc0, 0x7f]),
+            ("o", dtype, &[], &[0x80, 0x3f]),
+            ("s", "F32", &[], &[0; 4]),
+        ]
+    };
+    tensors(&file, &all("BF16"));
+    tensors(&other, &all("F16"));
+    assert_eq!(run(&["convert", &file, "-o", &tree]).0, Some(0));
+    let count = |found: &str, like: &str| run(&["check", found, "--like", like]).1.lines().count();
+    assert_eq!([count(&tree, &file), count(&file, &tree)], [0, 0]);
+    assert_eq!([count(&tree, &other), count(&other, &tree)], [2, 2]);
+}
+
+/// A page has the changes that `diff` prints.
+#[test]
+fn a_page_of_equal_documents_has_no_changes() {
+    let folder = Folder::new("page_equal");
+    let json = folder.path("a.json");
+    fs::write(&json, r#"{"l": [1, -2, 1.5, null, 1e400], "s": {"t": "x"}}"#).unwrap();
+    let file = folder.path("t.safetensors");
+    tensors(&file, &[("h", "BF16", &[2], &[0x81, 0x3f, 0, 0x40]), ("s", "F64", &[], &[0; 8])]);
+    for (old, formats) in [(&json, &["ron", "yaml"][..]), (&file, &["tree", "yaml", "cbor", "npz"])]
+    {
+        for format in formats {
+            let new = folder.path(&format!("new.{format}"));
+            assert_eq!(run(&["convert", old, "-o", &new]).0, Some(0), "{format}");
+            assert_eq!(run(&["diff", old, &new]).1, "", "{format}");
+            let page = folder.path("page.html");
+            let report = printed(&["view", "--json", "-o", &page, old, &new]);
+            assert!(report.contains("\"changes\": 0"), "{format}: {report}");
+        }
+    }
+    let other = folder.path("other.ron");
+    fs::write(&other, "(l: [1, -2, 1.5, (), 1e399], s: (t: \"y\"))").unwrap();
+    let report = printed(&["view", "--json", "-o", &folder.path("page.html"), &json, &other]);
+    assert!(report.contains("\"changes\": 2"), "{report}");
+    let spelled = folder.path("spelled.json");
+    fs::write(&spelled, r#"{"l": [1, -2, 1.5, null, 10e399], "s": {"t": "x"}}"#).unwrap();
+    let report = printed(&["view", "--json", "-o", &folder.path("page.html"), &json, &spelled]);
+    assert!(report.contains("\"changes\": 0"), "{report}");
 }

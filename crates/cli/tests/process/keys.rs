@@ -5,7 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::{fed, treedef};
+use crate::{Folder, fed, printed, treedef};
 
 const FORMATS: [&str; 6] = ["json", "toml", "yaml", "ron", "cbor", "msgpack"];
 
@@ -388,4 +388,18 @@ fn a_path_that_is_printed_is_found() {
             prop_assert_eq!(String::from_utf8(found.stdout).unwrap(), format!("{line}\n"), "{}", yaml);
         }
     });
+}
+
+/// `--at` finds the part of each side by the value of the key.
+#[test]
+fn a_part_is_found_by_the_value_of_its_key() {
+    let folder = Folder::new("keys_at");
+    let [old, new] = ["a.yaml", "b.json"].map(|name| folder.path(name));
+    fs::write(&old, "{2: {x: [a, b]}, 1: c}\n").unwrap();
+    fs::write(&new, r#"{"2": {"x": ["a", "d"]}}"#).unwrap();
+    for at in ["[2].x", "[\"2\"].x"] {
+        assert_eq!(printed(&["diff", "--at", at, &old, &new]), "~ [1]: \"b\" → \"d\"\n", "{at}");
+        let checked = treedef(&["check", "--at", at, &new, "--like", &old]).output().unwrap();
+        assert_eq!((checked.status.code(), checked.stdout), (Some(0), vec![]), "{at}");
+    }
 }
