@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use treedef::{ChangeKind, Diff, Leaf, Tree};
+use treedef::{ChangeKind, Diff, Edit, Leaf, Tree};
 use treedef_tensors::Source;
 
 use crate::args::{Limits, Output, ReadArgs, Report};
@@ -17,6 +17,7 @@ use crate::paths::part_at;
 use crate::reading::input::{self, Input, name_of, read_beside};
 use crate::tensors::checkpoint::expect_room;
 use crate::tensors::files;
+use crate::tensors::leaf::tensor_of;
 use crate::tensors::patch::patched;
 use crate::tensors::trees;
 use crate::tensors::values::{PatchTree, tree_and_beside, with_values};
@@ -70,7 +71,8 @@ fn to_document(
     let (tree, mut rest) = input.tree_and_rest()?;
     let mut new = after(&tree, &diff);
     if new.is_err() {
-        // The keys may be from another format.
+        // The keys may be from another format, and the numbers from tensors.
+        with_numbers(&mut diff)?;
         diff = with_keys_for(&tree, diff, format.has_text_keys())?;
         new = after(&tree, &diff);
     }
@@ -82,6 +84,27 @@ fn to_document(
     rest.tags.drop_changed(&diff.changes);
     rest.dates.drop_moved(&diff.changes);
     write_as((&new, &rest), (&name, format), to, reading.limits, report)
+}
+
+/// Puts the numbers of a tensor in place of a leaf that is a whole tensor, which only their files have.
+fn with_numbers(diff: &mut Patch) -> Result<()> {
+    for change in &mut diff.changes {
+        let parts = match &mut change.kind {
+            ChangeKind::Removed(part) | ChangeKind::Added { new: part, .. } => vec![part],
+            ChangeKind::Replaced { old, new, .. } => vec![old, new],
+            _ => Vec::new(),
+        };
+        for part in parts {
+            *part = part.clone().edit(|_, node, leaves| {
+                let leaf = leaves.first().filter(|_| node.is_leaf()).cloned();
+                let tensor = leaf.and_then(|leaf| tensor_of("", &Tree::leaf(leaf)).ok()?);
+                // What has no numbers is not found in the document, and is named then.
+                let numbers = tensor.and_then(|tensor| tensor.tree().ok());
+                Ok(numbers.map_or(Edit::Keep, Edit::Replace))
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// The tree after a patch.

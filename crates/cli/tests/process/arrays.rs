@@ -92,6 +92,10 @@ fn a_patch_of_numbers_applies_to_tensors() {
     let applied = run(&["apply", &old, &patch, "-o", &made]);
     assert_eq!(applied, (Some(0), String::new(), String::new()));
     assert_eq!(run(&["diff", &made, &new]), (Some(0), String::new(), String::new()));
+    // The patch of the tensors applies to the numbers.
+    fs::write(&patch, printed(&["diff", "--patch", &old, &new])).unwrap();
+    assert_eq!(run(&["apply", &a, &patch, "-o", &a]), (Some(0), String::new(), String::new()));
+    assert_eq!(run(&["diff", &a, &b]), (Some(0), String::new(), String::new()));
 }
 
 /// The number of a half float has the path of its element.
