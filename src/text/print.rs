@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::bug::missing;
 use crate::message::{LimitedWriter, brief};
-use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
+use crate::model::{Leaf, NodeKind, Options, Tree, TreeDef, Value};
 use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::literal::{Suffix, write_name, write_scalar};
@@ -467,7 +467,7 @@ impl fmt::Display for WithoutLengths<TreeDef> {
     }
 }
 
-impl fmt::Display for WithoutLengths<Tree<LeafKind>> {
+impl<L: fmt::Display> fmt::Display for WithoutLengths<Tree<L>> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write(f, &self.0.treedef, &LeafTexts::of(&self.0.leaves)?, Lengths::Hidden)
     }

@@ -286,7 +286,7 @@ impl Tree<LeafKind> {
     }
 }
 
-impl Tree<LeafKind> {
+impl<L: fmt::Display + Clone + Ord> Tree<L> {
     /// The text without the lengths of sequences, as [`TreeDef::without_lengths`].
     ///
     /// # Errors
@@ -300,7 +300,7 @@ impl Tree<LeafKind> {
     /// assert_eq!(signature.without_lengths()?.to_string(), "[(str, [u8; _]); _]");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn without_lengths(&self) -> Result<impl fmt::Display + use<>> {
+    pub fn without_lengths(&self) -> Result<impl fmt::Display + use<L>> {
         let once = self.clone().edit_up(|_, node| match node.treedef.root().kind() {
             NodeKind::Seq if node.treedef.root().num_children() > 1 => {
                 Ok(Edit::Replace(each_form_once(node)?))

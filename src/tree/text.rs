@@ -58,20 +58,20 @@ impl FromStr for Tree<LeafKind> {
 }
 
 /// A sequence with one element of each form, in the order of their texts.
-pub(super) fn each_form_once(sequence: &Tree<LeafKind>) -> Result<Tree<LeafKind>> {
-    let mut forms: Vec<(String, Tree<LeafKind>)> = Vec::new();
+pub(super) fn each_form_once<L: fmt::Display + Clone + Ord>(sequence: &Tree<L>) -> Result<Tree<L>> {
+    let mut forms: Vec<(String, Tree<L>)> = Vec::new();
     let mut rest = sequence.leaves();
     let limits = sequence.treedef.limits;
     for (element, count) in sequence.treedef.root().runs() {
         let (run, after) = rest.split_at_checked(element.num_leaves() * count).or_bug();
         rest = after;
-        let kinds: Vec<&[LeafKind]> = match element.num_leaves() {
+        let parts: Vec<&[L]> = match element.num_leaves() {
             0 => vec![&[]],
             leaves => run.chunks(leaves).collect(),
         };
-        for at in distinct_positions(kinds.len(), &mut |a, b| kinds[a].cmp(kinds[b])) {
+        for at in distinct_positions(parts.len(), &mut |a, b| parts[a].cmp(parts[b])) {
             let treedef = element.to_treedef().with_limits(limits);
-            let form = Tree::from_parts(treedef, kinds[at].to_vec());
+            let form = Tree::from_parts(treedef, parts[at].to_vec());
             forms.push((form.to_string(), form));
         }
     }

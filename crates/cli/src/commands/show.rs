@@ -71,7 +71,7 @@ pub(super) fn show(
         Document::Tree(tree) => signature(kinds(tree)?, fold_lengths, depth, width),
         Document::Signature(tree) => signature(tree, fold_lengths, depth, width),
         Document::Structure(treedef) => structure(treedef, fold_lengths, depth, width),
-        Document::Tensors(tree) => tensors(tree, depth, width),
+        Document::Tensors(tree) => tensors(tree, fold_lengths, depth, width),
     }
     .map_err(of_file)?;
     let text = if has_null { with_null(&text) } else { text };
@@ -150,18 +150,17 @@ fn signature(
 ) -> StructureText {
     let treedef = tree.treedef().clone();
     let text = match (depth, fold) {
-        (Some(depth), _) => format!("{:#width$}", cut(tree, depth)?),
-        (None, true) => format!("{:#width$}", tree.without_lengths()?),
         (None, false) => bare_scalars(&format!("{:#width$}", tree.with_shapes())),
+        _ => outline(tree, fold, depth, width)?,
     };
     Ok((treedef, None, text))
 }
 
 fn structure(treedef: TreeDef, fold: bool, depth: Option<usize>, width: usize) -> StructureText {
     let text = match (depth, fold) {
-        (Some(depth), _) => {
+        (Some(_), _) => {
             let leaves = vec!["*"; treedef.num_leaves()];
-            format!("{:#width$}", cut(Tree::new(treedef.clone(), leaves)?, depth)?)
+            outline(Tree::new(treedef.clone(), leaves)?, fold, depth, width)?
         }
         (None, true) => format!("{:#width$}", treedef.without_lengths()?),
         (None, false) => format!("{treedef:#width$}"),
@@ -169,23 +168,42 @@ fn structure(treedef: TreeDef, fold: bool, depth: Option<usize>, width: usize) -
     Ok((treedef, None, text))
 }
 
-fn tensors(tree: Tree<TensorLeaf>, depth: Option<usize>, width: usize) -> StructureText {
+fn tensors(
+    tree: Tree<TensorLeaf>,
+    fold: bool,
+    depth: Option<usize>,
+    width: usize,
+) -> StructureText {
     let treedef = tree.treedef().clone();
     let sum =
         |of: fn(&TensorLeaf) -> u64| tree.leaves().iter().map(of).fold(0, u64::saturating_add);
     let values = tree.leaves().iter().filter(|leaf| leaf.value.is_some()).count();
     let (parameters, bytes) = (sum(TensorLeaf::count), sum(|tensor| tensor.size));
     let totals = Totals { parameters, bytes, values };
-    let text = match depth {
-        Some(depth) => format!("{:#width$}", cut(tree, depth)?),
-        None => format!("{tree:#width$}"),
+    Ok((treedef, Some(totals), outline(tree, fold, depth, width)?))
+}
+
+/// The text of a tree down to a depth, without the lengths of sequences if they are folded.
+fn outline<L: Display>(
+    tree: Tree<L>,
+    fold: bool,
+    depth: Option<usize>,
+    width: usize,
+) -> treedef::Result<String> {
+    let texts = tree.map(|leaf| leaf.to_string());
+    let texts = match depth {
+        Some(depth) => cut(texts, depth)?,
+        None => texts,
     };
-    Ok((treedef, Some(totals), text))
+    if fold {
+        return Ok(format!("{:#width$}", texts.without_lengths()?));
+    }
+    Ok(format!("{texts:#width$}"))
 }
 
 /// The tree with `…` in place of everything deeper than `depth` levels.
-fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>> {
-    tree.map(|leaf| leaf.to_string()).edit(|path, node, _| {
+fn cut(tree: Tree<String>, depth: usize) -> treedef::Result<Tree<String>> {
+    tree.edit(|path, node, _| {
         let children = node.num_children();
         let what = match node.kind() {
             NodeKind::Map | NodeKind::Struct => "{…}".to_owned(),

@@ -147,3 +147,23 @@ fn no_patch_is_made_of_a_structure() {
     assert_eq!((code, text.as_str()), (Some(2), ""));
     assert!(told.contains("a patch has values"), "{told}");
 }
+
+/// Two models of different depth have one text without lengths.
+#[test]
+fn lengths_are_left_out_of_tensors_and_at_a_depth() {
+    let folder = Folder::new("fold");
+    let text = |name: &str, layers: usize, args: &[&str]| {
+        let layer = r#"{"w": [1.5, 2.5], "b": [[1]]}"#;
+        let file = folder.path("a.json");
+        fs::write(&file, format!("{{\"layers\": [{}]}}", vec![layer; layers].join(","))).unwrap();
+        let made = folder.path(name);
+        assert_eq!(run(&["convert", &file, "-o", &made]).0, Some(0));
+        let (_, text, _) = run(&[&["show", "--fold-lengths", &made], args].concat());
+        text.split_once('\n').unwrap().1.to_owned()
+    };
+    let tensors = "{\"layers\": [{\"b\": u64[1, 1], \"w\": f64[2]}; _]}\n";
+    assert_eq!(text("a.safetensors", 2, &[]), tensors);
+    assert_eq!(text("a.safetensors", 5, &[]), tensors);
+    assert_eq!(text("a.yaml", 5, &["--depth", "2"]), "{\"layers\": [{…}; _]}\n");
+    assert_eq!(text("a.safetensors", 5, &["--depth", "2"]), "{\"layers\": [{…}; _]}\n");
+}
