@@ -59,26 +59,20 @@ impl<'de> FixedNode<'de> {
         {
             return self.read_from(leaves);
         }
-        let mut converted = mem::take(&mut self.converted);
-        let value = self.read_from(self.window(supply, first, &mut converted));
-        self.converted = converted;
-        value
+        let leaves = match supply.as_leaves().get(first..) {
+            Some(leaves @ [_, ..]) => leaves,
+            _ => {
+                self.convert(supply, first);
+                &self.converted
+            }
+        };
+        self.read_from(leaves)
     }
 
-    /// The leaves from index `first` on. Leaves that must be converted are only those of the node.
+    /// Converts the leaves of the node, which begin at index `first`.
     #[inline(never)]
-    fn window<'l>(
-        &self,
-        supply: &'l Supply<'_>,
-        first: usize,
-        converted: &'l mut Vec<Leaf>,
-    ) -> &'l [Leaf] {
-        if let Some(leaves) = supply.as_leaves().get(first..)
-            && !leaves.is_empty()
-        {
-            return leaves;
-        }
-        let range = first..first + self.layout.leaves;
+    fn convert(&mut self, supply: &Supply<'_>, first: usize) {
+        let (range, converted) = (first..first + self.layout.leaves, &mut self.converted);
         converted.clear();
         if let Some(leaves) = supply.f64s.get(range.clone()) {
             converted.extend(leaves.iter().copied().map(Leaf::F64));
@@ -87,7 +81,6 @@ impl<'de> FixedNode<'de> {
         } else {
             converted.extend(range.map_while(|index| supply.scalar(index)).map(Leaf::from));
         }
-        converted
     }
 
     #[inline(always)]
