@@ -49,9 +49,9 @@
 //! | `flatten_like` | 8 | 15 | 109 | 62 | 17 |
 //! | `flatten_as` | 8 | 15 | 128 | 80 | 17 |
 //! | `flatten` | 15 | 24 | 139 | 89 | 26 |
-//! | `unflatten` from `f64` | 28 | 10 | 204 | 112 | 8 |
-//! | … from `f32` | 17 | 61 | – | – | – |
-//! | … from leaves | 96 | 84 | 287 | 193 | 74 |
+//! | `unflatten` from `f64` | 28 | 10 | 204 | 112 | 7 |
+//! | … from `f32` | 17 | 55 | – | – | – |
+//! | … from leaves | 96 | 75 | 287 | 193 | 70 |
 //!
 //! | to | `HashMap` | small maps | variants | strings | JSON |
 //! |---|---|---|---|---|---|
