@@ -33,7 +33,7 @@ pub(super) const BACK_REFERENCE: Tag = 51;
 /// The maximum number of words of a structure that a thread remembers: 24 KiB.
 pub(super) const MOST_SCRIPT_WORDS: usize = 1_024;
 
-/// How far back a walk looks for an equal element, key list or key structure. Also: after this many new keys in a
+/// How far back a walk looks for an equal element or key structure. Also: after this many new keys in a
 /// row, it stops looking keys up until the next map begins. Instructions a leaf of elements that have one of so many
 /// forms at random, and of documents that all differ:
 ///
