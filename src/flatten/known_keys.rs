@@ -1,4 +1,4 @@
-//! The keys of the maps for which nodes were made, so that those of an equal map need not be sorted, hashed and compared.
+//! The keys of the maps for which nodes were made, so that the keys of an equal map need not be sorted, hashed and compared.
 
 use std::ops::Range;
 
@@ -26,8 +26,10 @@ pub(super) struct KnownMap {
 }
 
 impl KnownKeys {
-    pub(super) fn end(&self) -> usize {
-        self.end
+    /// The newest key, if no known map has it.
+    pub(super) fn new_key(&self, numbers: &[usize]) -> Option<usize> {
+        let newest = numbers.iter().fold(0, |newest, number| newest.max(*number));
+        (newest >= self.end && !numbers.is_empty()).then_some(newest)
     }
 
     /// The known map with these keys, `in_any_order` or in the same one. Most maps have the keys of the last one.
@@ -56,8 +58,10 @@ impl KnownKeys {
         if known == numbers {
             return Some(KnownMap { inserted: None, data });
         }
-        let inserted = if in_any_order { order_like(known, numbers) } else { None };
-        Some(KnownMap { inserted: Some(inserted?), data })
+        if !in_any_order {
+            return None;
+        }
+        Some(KnownMap { inserted: Some(order_like(known, numbers)?), data })
     }
 
     fn hash_of(&self, numbers: &[usize], in_any_order: bool) -> u64 {
@@ -71,15 +75,22 @@ impl KnownKeys {
         self.keys.get(keys.clone()).or_bug()
     }
 
-    /// Adds the keys of a map, whose entries have the numbers `inserted` in canonical order unless they came in it.
-    pub(super) fn add(&mut self, numbers: &[usize], inserted: Option<Vec<usize>>, data: usize) {
+    /// Adds the keys of a map, whose entries have the numbers `inserted` in canonical order unless they came in it, and
+    /// its [new key](Self::new_key).
+    pub(super) fn add(
+        &mut self,
+        numbers: &[usize],
+        inserted: Option<Vec<usize>>,
+        data: usize,
+        new_key: Option<usize>,
+    ) {
         let start = self.keys.len();
         match inserted {
             Some(inserted) => self.keys.extend(inserted.into_iter().map(|entry| numbers[entry])), // in range
             None => self.keys.extend_from_slice(numbers),
         }
         self.maps.push((start..self.keys.len(), data));
-        self.end = numbers.iter().fold(self.end, |end, number| end.max(number + 1)); // they are in memory
+        self.end = new_key.map_or(self.end, |newest| newest + 1); // it is in memory
     }
 
     /// Forgets all keys, and keeps the memory unless it is large.

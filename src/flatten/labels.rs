@@ -148,10 +148,7 @@ impl LabelTable {
     /// From now on these labels have the first numbers. The walk needs none of its own.
     pub(super) fn follow(&mut self, labels: Option<&Arc<[Value]>>) {
         self.followed = labels.map(Arc::clone).unwrap_or_default();
-        self.own.clear();
-        self.index.clear(SPARE);
-        self.occurred_again.clear();
-        self.may_have_equals = false;
+        self.clear();
     }
 
     #[inline]

@@ -450,15 +450,16 @@ impl WordReader {
         let numbers = self.names.keys.get(open.first_label..).or_bug();
         let Count { leaf, map, .. } = open.begin;
         let sorts = !self.options.insertion;
-        let end = numbers.iter().fold(0, |end, number| end.max(number + 1)); // they are in memory
-        let has_new = end > self.known_keys.end();
-        if !has_new && let Some(known) = self.known_keys.find(numbers, sorts) {
+        let new_key = self.known_keys.new_key(numbers);
+        if new_key.is_none()
+            && let Some(known) = self.known_keys.find(numbers, sorts)
+        {
             if let Some(inserted) = known.inserted {
                 self.builder.move_entries(node, map, &inserted, Some(leaf), &mut self.swaps);
             }
             return known.data;
         }
-        let are_new = has_new && labels.is_new(end - 1); // there is one
+        let are_new = new_key.is_some_and(|key| labels.is_new(key));
         let mut keys: Vec<Value> = Vec::with_capacity(numbers.len());
         keys.extend(numbers.iter().filter_map(|number| labels.take_value(*number)));
         let inserted = if sorts {
@@ -467,7 +468,7 @@ impl WordReader {
             None
         };
         let data = self.builder.node_data.intern_keys(keys, are_new);
-        self.known_keys.add(numbers, inserted, data);
+        self.known_keys.add(numbers, inserted, data, new_key);
         data
     }
 }

@@ -108,7 +108,7 @@ pub(crate) enum ObjectsAre {
 pub(crate) struct OuterObjects(Option<ObjectsAre>);
 
 impl OuterObjects {
-    /// For a walk that begins. It has its own objects or none, but never those of the walk around it.
+    /// For a walk that begins. It has its own objects or none, but never the objects of the walk around it.
     #[inline]
     pub(crate) fn around(objects: ObjectsAre) -> Self {
         OuterObjects(Some(OBJECTS.replace(objects)))

@@ -329,10 +329,8 @@ impl Rows {
         }
         let buffers = &mut **self.buffers.get_or_insert_with(RowBuffers::boxed);
         let end = if is_owning { None } else { buffers.expect(drivers, at) };
-        let Some((end, takes)) = end
-            .map(|end| (end, takes & kinds_of_row(leaves, end.cells() > 0)))
-            .filter(|(_, takes)| *takes != 0)
-        else {
+        let takes = end.map_or(0, |end| takes & kinds_of_row(leaves, end.cells() > 0));
+        let Some(end) = end.filter(|_| takes != 0) else {
             progress.miss();
             return None;
         };

@@ -32,8 +32,8 @@ pub(in crate::unflatten) const fn is_plain<T>() -> bool {
     !mem::needs_drop::<T>() && size_of::<T>() > 0
 }
 
-/// Whether values of a type may be one number: it has the size of one, and that of an integer of 128 bits only with its
-/// alignment, which tells it from most pairs.
+/// Whether values of a type may be one number, by its size. A type of 128 bits also needs the alignment of an integer,
+/// which most pairs do not have.
 pub(in crate::unflatten) const fn may_be_leaf<T>() -> bool {
     size_of::<T>() <= size_of::<u64>()
         || size_of::<T>() == size_of::<u128>() && align_of::<T>() == align_of::<u128>()

@@ -98,7 +98,7 @@ fn with_numbers(diff: &mut Patch) -> Result<()> {
             *part = part.clone().edit(|_, node, leaves| {
                 let leaf = leaves.first().filter(|_| node.is_leaf()).cloned();
                 let tensor = leaf.and_then(|leaf| tensor_of("", &Tree::leaf(leaf)).ok()?);
-                // What has no numbers is not found in the document, and is named then.
+                // A part without numbers is not found in the document, and the error names it.
                 let numbers = tensor.and_then(|tensor| tensor.tree().ok());
                 Ok(numbers.map_or(Edit::Keep, Edit::Replace))
             })?;

@@ -261,7 +261,7 @@ fn known_structures_grow_to_the_limit_and_are_then_refused_at_once() {
     assert_eq!(refused + structures.documents(), pairs.len() as u64);
     assert!(refused > 1_000, "{refused}");
     assert!(allocations < 30 * pairs.len() as u64, "{allocations}");
-    // What was counted is within the limit, so it is also read within it.
+    // The counted structures are within the limit, so they are also read within it.
     let saved = serde_json::to_string(&structures).unwrap();
     let mut json = serde_json::Deserializer::from_str(&saved);
     assert_eq!(Structures::deserialize_with(&mut json, limits).unwrap(), structures);
@@ -436,7 +436,7 @@ fn keys_of_one_value_are_one() {
     assert!(structures.add(&tree(other)).unwrap());
 }
 
-/// What is shown does not depend on the keys of a document that was refused.
+/// The shown keys do not depend on a document that was refused.
 #[test]
 fn a_refused_document_leaves_no_keys() {
     let limits = Limits { max_depth: 2, ..Limits::default() };
