@@ -26,6 +26,7 @@ pub(super) fn what_became(
         sides: [Side::of(old), Side::of(new)],
         widened,
         uneven: Vec::new(),
+        unchanged_texts: [HashSet::new(), HashSet::new()],
         links: Vec::new(),
         changed: Vec::new(),
         renamed: Vec::new(),
@@ -45,6 +46,9 @@ struct Following<'a> {
     widened: bool,
     /// Sequences of different lengths, whose elements are not paired yet.
     uneven: Vec<[PlacedNode<'a>; 2]>,
+    /// The texts that could not be changed, because the type refused other texts. Nothing but their values
+    /// tells where they are in the value.
+    unchanged_texts: [HashSet<&'a Leaf>; 2],
     /// For each renamed node: one of its leaves, and the leaf of the value that it became.
     links: Vec<[usize; 2]>,
     /// With the first leaf of the node.
@@ -57,11 +61,18 @@ impl<'a> Following<'a> {
     /// Compares a node with the node that it became.
     fn compare(&mut self, places: [PlacedNode<'a>; 2]) {
         let [old, new] = &self.sides;
+        let are_elsewhere = |a: usize, b: usize| {
+            let (a, b) = (old.tree.leaves.get(a), new.tree.leaves.get(b));
+            let [of_old, of_new] = &self.unchanged_texts;
+            let is_in = |of: &HashSet<_>, leaf: Option<_>| leaf.is_some_and(|it| of.contains(it));
+            a != b && (is_in(of_new, a) || is_in(of_old, b))
+        };
         let may_pair = |a: usize, b: usize| {
             let are_open = old.settled.get(a) == Some(&false) && new.settled.get(b) == Some(&false);
             let partners =
                 [old.partner.get(a), new.partner.get(b)].map(|found| found.copied().flatten());
-            are_open && (partners == [None, None] || partners[0] == Some(b))
+            let is_unknown = partners == [None, None] && !are_elsewhere(a, b);
+            are_open && (is_unknown || partners[0] == Some(b))
         };
         let found = pairing([old.tree, new.tree], self.widened, places, &may_pair);
         for (a, b) in found.settled {
@@ -100,6 +111,9 @@ impl<'a> Following<'a> {
         for texts in [true, false] {
             let probe = varied(self.sides[0].tree, &open[0], texts);
             let found = if texts || has_texts { rebuild(&probe).ok() } else { None };
+            if !texts {
+                self.unchanged_texts = [0, 1].map(|side| self.sides[side].texts(&open[side]));
+            }
             if let Some(found) = found {
                 return self.pair_partners([&probe, &found], &open);
             }

@@ -56,6 +56,12 @@ impl<'a> Side<'a> {
         open
     }
 
+    /// The texts among the open leaves.
+    pub(super) fn texts(&self, open: &[bool]) -> HashSet<&'a Leaf> {
+        let leaves = self.tree.leaves.iter().zip(open).filter(|(_, open)| **open);
+        leaves.map(|(leaf, _)| leaf).filter(|leaf| matches!(leaf, Leaf::Str(_))).collect()
+    }
+
     /// The partner of a leaf that is not settled.
     pub(super) fn open_partner(&self, leaf: usize) -> Option<usize> {
         let is_open = !self.settled.get(leaf).copied().or_bug();

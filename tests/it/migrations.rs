@@ -488,6 +488,48 @@ fn checked_texts_that_move_to_fields_of_one_name_are_told_apart() {
 }
 
 #[test]
+fn a_checked_text_is_not_taken_for_another_one_that_moved() {
+    #[derive(Serialize, Deserialize)]
+    struct Before {
+        a: Pair<Name>,
+        b: Pair<Scheme>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Pair<T> {
+        it: T,
+        size: u16,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Name {
+        text: String,
+    }
+    #[derive(Serialize, Deserialize)]
+    #[serde(from = "Before")]
+    struct After {
+        b: Size,
+        n: New,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Size {
+        size: u16,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct New {
+        it: Scheme,
+        name: Name,
+        len: u16,
+    }
+    impl From<Before> for After {
+        fn from(Before { a, b }: Before) -> Self {
+            After { b: Size { size: b.size }, n: New { it: b.it, name: a.it, len: a.size } }
+        }
+    }
+    let name = Name { text: "dark or not".to_owned() };
+    let before = Before { a: Pair { it: name, size: 2 }, b: Pair { it: Scheme(true), size: 4 } };
+    assert_snapshot!(migrated::<After>(&before), @r#"filled `.n.it`, `.n.name`; dropped `.a.it.text`, `.b.it`; renamed `.a` to `.n`, `.a.size` to `.n.len`; changed `Name { text: * }` to `"dark"` at `.n.it`"#);
+}
+
+#[test]
 fn a_long_vector_is_one_item() {
     #[derive(Serialize)]
     struct Before {
