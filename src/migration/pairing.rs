@@ -45,7 +45,8 @@ pub(super) struct Pairing<'a> {
 }
 
 /// Compares two subtrees, whatever the kinds of their nodes. Children with the same label, or else
-/// with the same position, are a pair. Leaves are a pair only if they `may_pair`.
+/// with the same position, are a pair. Leaves are a pair only if they `may_pair`, and so is a leaf with the first leaf
+/// of another node.
 pub(super) fn pairing<'a>(
     trees: [&'a Tree<Leaf>; 2],
     widened: bool,
@@ -103,6 +104,11 @@ impl<'a> Comparison<'a, '_> {
                 return self.compare_leaves([a, b], 1, None);
             }
             let head = difference(a, b).filter(|_| !said);
+            let with_leaf = a.is_leaf() && b.num_leaves() > 0 || b.is_leaf() && a.num_leaves() > 0;
+            if head.is_some() && with_leaf && !(self.may_pair)(a.first_leaf(), b.first_leaf()) {
+                self.alone(0, a, None, false);
+                return self.alone(1, b, None, false);
+            }
             head.into_iter().for_each(|kind| self.change(kind, [a, b]));
             said |= head.is_some();
             match (wraps(a, b), wraps(b, a)) {

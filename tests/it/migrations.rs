@@ -490,8 +490,8 @@ fn checked_texts_that_move_to_fields_of_one_name_are_told_apart() {
 #[test]
 fn a_checked_text_is_not_taken_for_another_one_that_moved() {
     #[derive(Serialize, Deserialize)]
-    struct Before {
-        a: Pair<Name>,
+    struct Before<T> {
+        a: Pair<T>,
         b: Pair<Scheme>,
     }
     #[derive(Serialize, Deserialize)]
@@ -503,30 +503,47 @@ fn a_checked_text_is_not_taken_for_another_one_that_moved() {
     struct Name {
         text: String,
     }
+
     #[derive(Serialize, Deserialize)]
-    #[serde(from = "Before")]
-    struct After {
+    #[serde(from = "Before<Name>")]
+    struct NameMoves {
         b: Size,
-        n: New,
+        n: New<Scheme, Name>,
     }
     #[derive(Serialize, Deserialize)]
     struct Size {
         size: u16,
     }
     #[derive(Serialize, Deserialize)]
-    struct New {
-        it: Scheme,
-        name: Name,
+    struct New<T, U> {
+        it: T,
+        other: U,
         len: u16,
     }
-    impl From<Before> for After {
-        fn from(Before { a, b }: Before) -> Self {
-            After { b: Size { size: b.size }, n: New { it: b.it, name: a.it, len: a.size } }
+    impl From<Before<Name>> for NameMoves {
+        fn from(Before { a, b }: Before<Name>) -> Self {
+            let n = New { it: b.it, other: a.it, len: a.size };
+            NameMoves { b: Size { size: b.size }, n }
         }
     }
+    let b = || Pair { it: Scheme(true), size: 4 };
     let name = Name { text: "dark or not".to_owned() };
-    let before = Before { a: Pair { it: name, size: 2 }, b: Pair { it: Scheme(true), size: 4 } };
-    assert_snapshot!(migrated::<After>(&before), @r#"filled `.n.it`, `.n.name`; dropped `.a.it.text`, `.b.it`; renamed `.a` to `.n`, `.a.size` to `.n.len`; changed `Name { text: * }` to `"dark"` at `.n.it`"#);
+    let a_name = Before { a: Pair { it: name, size: 2 }, b: b() };
+    assert_snapshot!(migrated::<NameMoves>(&a_name), @"filled `.n.it`, `.n.other`; dropped `.a.it`, `.b.it`; renamed `.a` to `.n`, `.a.size` to `.n.len`");
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(from = "Before<[String; 2]>")]
+    struct NamesMove {
+        n: New<[String; 2], Pair<Scheme>>,
+    }
+    impl From<Before<[String; 2]>> for NamesMove {
+        fn from(Before { a, b }: Before<[String; 2]>) -> Self {
+            let other = Pair { it: b.it, size: a.size };
+            NamesMove { n: New { it: a.it, other, len: b.size } }
+        }
+    }
+    let names = Pair { it: ["a", "b"].map(str::to_owned), size: 2 };
+    assert_snapshot!(migrated::<NamesMove>(&Before { a: names, b: b() }), @"filled `.n.it`, `.n.other.it`; dropped `.a.it`, `.b.it`; renamed `.a` to `.n.other`, `.b.size` to `.n.len`");
 }
 
 #[test]
