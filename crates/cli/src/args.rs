@@ -17,7 +17,8 @@ use crate::format::Format;
 #[derive(Debug, Parser)]
 #[command(name = "treedef", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit code: 0; 1 if there are differences, violations, no match or skipped lines; 2 if something failed."
+    after_help = "Exit code: 0; 1 if there are differences, violations or no match, or if `shapes` skips lines without \
+                  `--skip-bad`; 2 if something failed."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -74,6 +75,9 @@ pub(crate) enum Command {
         /// Print a patch for `treedef apply`
         #[arg(long, conflicts_with_all = ["at", "only", "ignore"])]
         patch: bool,
+        /// Write the patch to FILE [default: standard output]
+        #[arg(short, long, value_name = "FILE", requires = "patch")]
+        output: Option<PathBuf>,
         #[command(flatten)]
         part: ScopeArgs,
         #[command(flatten)]
@@ -209,8 +213,8 @@ pub(crate) struct Check {
     /// The documents
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// A document with the right structure, or the output of `show` or `shapes` in a file
-    /// `….treedef`, where an entry `"key"?:` may be missing or null
+    /// A document with the right structure, or the output of `show`, or of `shapes` with one
+    /// structure, in a file `….treedef`, where an entry `"key"?:` may be missing or null
     #[arg(long, value_name = "FILE")]
     pub(crate) like: Option<PathBuf>,
     /// A JSON Schema

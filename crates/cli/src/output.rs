@@ -91,7 +91,10 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
             }
             let mut nodes = tree.treedef().nodes();
             if let Some((path, _)) = nodes.find(|(_, node)| node.kind() == NodeKind::Unit) {
-                let message = format!("it has no null, and there is one at `{}`", readable(&path));
+                let path = readable(&path);
+                let message = format!(
+                    "it has no null, and there is one at `{path}`: remove it, or write yaml or json"
+                );
                 return Err(refused(&message));
             }
             let text = long_numbers::to_toml(tree, toml::to_string_pretty);

@@ -46,11 +46,12 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// The subcommands that write a file, as they write `output` from `input`.
-fn writers<'a>(input: &'a str, patch: &'a str, output: &'a str) -> [Vec<&'a str>; 3] {
+fn writers<'a>(input: &'a str, patch: &'a str, output: &'a str) -> [Vec<&'a str>; 4] {
     [
         vec!["convert", input, "--to", "json", "--output", output],
         vec!["apply", input, patch, "--to", "json", "-o", output],
         vec!["view", input, "-o", output],
+        vec!["diff", "--patch", input, patch, "-o", output],
     ]
 }
 

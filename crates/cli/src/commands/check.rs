@@ -49,7 +49,7 @@ impl Expected {
             )?)));
         }
         let like = args.like.as_deref().unwrap_or(Path::new("-"));
-        let input = input::open_like(like, args.reading)?;
+        let input = input::open_like(like, args.reading, notation::is_printed)?;
         let (name, input_format) = (input.name.clone(), input.format);
         if input_format == Format::Treedef {
             let (tree, is_many) = input.with_bytes(|bytes, format, limits| {
@@ -199,6 +199,9 @@ fn forms(document: Document, limits: Limits) -> Result<Tree<ExpectedKind>> {
         }),
     })
 }
+
+/// The hint if only a length differs.
+const ANY_LENGTH: &str = " (`--fold-lengths` allows any number)";
 
 struct Violation {
     path: treedef::Path,
@@ -408,14 +411,10 @@ impl<'a> Checker<'a> {
     fn pairs(&mut self, expected: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
         let (wanted, there) = (expected.num_children(), found.num_children());
         if wanted != there {
-            self.violation(
-                path,
-                found,
-                format!(
-                    "expected {}, found {there}",
-                    counted(u64::try_from(wanted).unwrap_or(u64::MAX), "element", "elements")
-                ),
-            );
+            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+            let wanted = counted(wanted, "element", "elements");
+            let hint = if expected.kind() == NodeKind::Seq { ANY_LENGTH } else { "" };
+            self.violation(path, found, format!("expected {wanted}, found {there}{hint}"));
         }
         for (at, (expected, element)) in expected.children().zip(found.children()).enumerate() {
             let Some(key) = found.key(at) else { continue };
@@ -444,7 +443,7 @@ impl<'a> Checker<'a> {
         let fits = folded.lengths.is_none_or(|(least, most)| (least..=most).contains(&there));
         if !fits && !self.folds.fold_lengths {
             let length = folded.length();
-            self.violation(path, found, format!("expected {length}, found {there}"));
+            self.violation(path, found, format!("expected {length}, found {there}{ANY_LENGTH}"));
         }
         let forms = folded.forms.iter().map(|form| (form.treedef().root(), form.leaves()));
         self.each(&forms.collect::<Vec<_>>(), found, path);

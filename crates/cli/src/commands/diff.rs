@@ -29,18 +29,28 @@ use super::changes::{far, folded, line, line_of_values, snapped, without_renames
 use super::diff_tensors::{
     Line, are_equal, diff_tensors, lines_beside_values, metadata_lines, report_lines,
 };
-use super::print::{print, print_json};
+use super::print::{print, print_json, write_json};
 use super::renames::{Renames, suggest};
 use super::scope::{HasStructure, Scope};
+
+/// What is compared and printed of values.
+#[derive(Clone, Copy)]
+pub(super) struct Options<'a> {
+    pub(super) tolerance: Tolerance,
+    pub(super) patch: bool,
+    /// The file of the patch, if it is not printed.
+    pub(super) output: Option<&'a Path>,
+    pub(super) json: bool,
+}
 
 pub(super) fn diff(
     files: [&Path; 2],
     reading: ReadArgs,
     (structure, folds_numbers): (bool, bool),
-    options: (Tolerance, bool, bool),
+    options: Options<'_>,
     scope: &Scope,
 ) -> Result<bool> {
-    let (tolerance, patch, json) = options;
+    let Options { tolerance, patch, json, .. } = options;
     let [old, new] = files.map(|file| input::open(file, reading, Format::Json));
     let (old, new) = (old?, new?);
     let of_tensors = [old.format, new.format].map(Format::is_of_tensors);
@@ -66,7 +76,7 @@ pub(super) fn diff(
         let are_equal = are_equal(&old, &new)?;
         progress.end();
         if are_equal {
-            return no_changes(patch, json);
+            return no_changes(options);
         }
         return if let (Some(a), Some(b)) = (old.structured()?, new.structured()?) {
             diff_trees([&old, &new], [a, b], true, options, style)
@@ -209,11 +219,11 @@ fn diff_outlines(files: [TensorFile; 2], json: bool, scope: &Scope) -> Result<bo
 }
 
 /// Prints that two documents are equal.
-fn no_changes(patch: bool, json: bool) -> Result<bool> {
-    if patch {
+fn no_changes(options: Options<'_>) -> Result<bool> {
+    if options.patch {
         let same = Tree::leaf(Leaf::None);
-        print_json(&same.diff(&same))?;
-    } else if json {
+        write_json(options.output, &same.diff(&same))?;
+    } else if options.json {
         print("[]\n")?;
     }
     Ok(true)
@@ -278,15 +288,15 @@ fn diff_trees(
     files: [&TensorFile; 2],
     [a, b]: [Tree<Leaf>; 2],
     is_structured: bool,
-    options: (Tolerance, bool, bool),
+    options: Options<'_>,
     style: Style<'_>,
 ) -> Result<bool> {
     let is_metadata = files[0].format == Format::Gguf;
     let parts = [&a, &b].into_iter().filter(|_| is_structured);
     let parts: HashSet<String> = parts.flat_map(|tree| __leaf_names(tree.treedef())).collect();
     let is_part = |key: &str| is_metadata || parts.contains(key) || __is_of_structure(key);
-    let mut lines = metadata_lines(files, options.2, is_part);
-    lines.extend(lines_beside_values(files, is_structured, options.2)?);
+    let mut lines = metadata_lines(files, options.json, is_part);
+    lines.extend(lines_beside_values(files, is_structured, options.json)?);
     diff_values(&a, b, options, style, lines)
 }
 
@@ -294,7 +304,7 @@ fn diff_trees(
 fn diff_values(
     old: &Tree<Leaf>,
     new: Tree<Leaf>,
-    (tolerance, patch, json): (Tolerance, bool, bool),
+    Options { tolerance, patch, output, json }: Options<'_>,
     style: Style<'_>,
     mut lines: Vec<Line>,
 ) -> Result<bool> {
@@ -312,7 +322,7 @@ fn diff_values(
     let close = snapped(old, new, tolerance)?;
     let diff = old.diff(&close);
     if patch {
-        print_json(&diff)?;
+        write_json(output, &diff)?;
         for (line, _) in &lines {
             message!("treedef: not in the patch: {line}");
         }

@@ -64,12 +64,24 @@ pub(super) fn write_text(text: &[u8], file: Option<String>) -> Result<bool> {
 
 /// Prints a report as JSON; to standard error if the document goes to standard output.
 pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool> {
-    let text = serde_json::to_string_pretty(report)?;
-    let text = visible(&text).into_owned() + "\n";
+    let text = json_text(report)?;
     if is_free {
         return unless_closed(write_bytes(text.as_bytes()));
     }
     std::io::stderr().lock().write_all(text.as_bytes())?;
+    Ok(true)
+}
+
+fn json_text(value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value)?;
+    Ok(visible(&text).into_owned() + "\n")
+}
+
+/// Writes JSON to a file as it is, whatever its name, or prints it.
+pub(super) fn write_json(output: Option<&Path>, value: &impl Serialize) -> Result<bool> {
+    let Some(path) = output else { return print_json(value) };
+    let text = json_text(value)?;
+    file::write_with(path, |out| Ok(out.write_all(text.as_bytes())?))?;
     Ok(true)
 }
 

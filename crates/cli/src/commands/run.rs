@@ -28,6 +28,7 @@ pub(crate) fn run(command: Command) -> Result<bool> {
             ulps,
             fold_numbers,
             patch,
+            output,
             part,
             renaming,
             json,
@@ -38,7 +39,9 @@ pub(crate) fn run(command: Command) -> Result<bool> {
                 let how = (structure, tolerance, json.json);
                 return diff::diff_renamed([&old, &new], reading, &renaming, how, &scope);
             }
-            let (how, options) = ((structure, fold_numbers), (tolerance, patch, json.json));
+            let how = (structure, fold_numbers);
+            let output = output.as_deref();
+            let options = diff::Options { tolerance, patch, output, json: json.json };
             diff::diff([&old, &new], reading, how, options, &scope)
         }
         Command::Apply { file, patch, mut to, reading, report } => {

@@ -81,10 +81,39 @@ pub(crate) fn is_of_many(text: &str) -> bool {
     count.is_some_and(|count| count.ends_with(" document") || count.ends_with(" documents"))
 }
 
+/// Whether a text begins like the output of `show` or `shapes`.
+pub(crate) fn is_printed(start: &[u8]) -> bool {
+    start.starts_with(b"#") || number_of_structures(start).is_some()
+}
+
+/// The number of structures, if a text is the output of `shapes`: `20,000 documents, 3 structures`.
+fn number_of_structures(text: &[u8]) -> Option<&str> {
+    let head = std::str::from_utf8(text.split(|byte| *byte == b'\n').next()?).ok()?;
+    let (documents, structures) = head.trim_end().split_once(", ")?;
+    documents.strip_suffix(" documents").or(documents.strip_suffix(" document"))?;
+    structures.strip_suffix(" structures").or(structures.strip_suffix(" structure"))
+}
+
+/// The lines of the structure, without the lines before it if `shapes` printed one structure.
+fn lines(text: &str) -> Result<std::str::Lines<'_>> {
+    let mut lines = text.lines();
+    match number_of_structures(text.as_bytes()) {
+        None => {}
+        Some("1") => drop(lines.by_ref().take(3).last()),
+        Some(number) => {
+            let message = format!(
+                "`shapes` printed {number} structures here: leave only the lines of the expected one"
+            );
+            return Err(Failure::new(message));
+        }
+    }
+    Ok(lines)
+}
+
 /// Parses the text of a structure, which may be folded. Lines that begin with `#` are comments, except the
 /// options of a structure, such as `#[none_is_leaf]`.
 pub(crate) fn read(text: &str, limits: Limits) -> Result<Tree<ExpectedKind>> {
-    let lines = text.lines().filter(|line| !line.starts_with('#') || line.starts_with("#["));
+    let lines = lines(text)?.filter(|line| !line.starts_with('#') || line.starts_with("#["));
     let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
     let mut all = Vec::new();
     tokens(&text, |token, _| all.push(token.to_owned()));

@@ -79,12 +79,15 @@ pub(crate) fn open(path: &path::Path, reading: ReadArgs, otherwise: Format) -> R
     open_or(path, reading, |is_stdin, _| is_stdin.then_some(otherwise))
 }
 
-/// Opens the reference of a check: a document, or a structure that `show` printed, also from a pipe without
-/// a name.
-pub(crate) fn open_like(path: &path::Path, reading: ReadArgs) -> Result<Input> {
+/// Opens the reference of a check: a document, or a printed structure, also from a pipe without a name.
+pub(crate) fn open_like(
+    path: &path::Path,
+    reading: ReadArgs,
+    is_printed: impl FnOnce(&[u8]) -> bool,
+) -> Result<Input> {
     let reading = ReadArgs { format: None, ..reading };
     open_or(path, reading, |is_stdin, start| {
-        let is_document = is_stdin && !start.starts_with(b"#");
+        let is_document = is_stdin && !is_printed(start);
         Some(if is_document { Format::Json } else { Format::Treedef })
     })
 }

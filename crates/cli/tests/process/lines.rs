@@ -227,6 +227,34 @@ fn the_lines_of_a_structure_are_as_it_says() {
     assert!(checked > 400, "{checked}");
 }
 
+/// The whole output of `shapes` is an expected structure if it has one, from a file and from a pipe.
+#[test]
+fn the_output_of_shapes_is_an_expected_structure() {
+    let folder = Folder::new("gate");
+    let [log, other, like] =
+        ["log\n.jsonl", "other.jsonl", "like.treedef"].map(|name| folder.path(name));
+    let line = |tags: &str| format!("{{\"tags\": [{tags}], \"user\": {{\"none\": null}}}}\n");
+    std::fs::write(&log, line("1") + &line("2, 3").repeat(1_200)).unwrap();
+    std::fs::write(&other, line("1, 2, 3")).unwrap();
+    let wrong = ":1: .tags: expected 1–2 elements, found 3 (`--fold-lengths` allows any number)\n";
+    for (args, code, said) in [
+        (&["--fold-lengths"][..], [Some(0), Some(1)], wrong),
+        (&[], [Some(2), Some(2)], "`shapes` printed 2 structures here: leave only"),
+    ] {
+        let shapes = printed(&[&["shapes", &log], args].concat());
+        std::fs::write(&like, &shapes).unwrap();
+        for (checked, code) in [&log, &other].into_iter().zip(code) {
+            let of_file = treedef(&["check", checked, "--like", &like]).output().unwrap();
+            let of_pipe = fed(&["check", checked, "--like", "-"], shapes.as_bytes());
+            assert_eq!(of_file.status.code(), code, "{args:?} {of_file:?}");
+            assert_eq!(of_pipe.stdout, of_file.stdout, "{args:?}");
+            assert_eq!(of_pipe.status.code(), code, "{args:?} {of_pipe:?}");
+            let text = [of_file.stdout, of_file.stderr].concat();
+            assert!(code == Some(0) || String::from_utf8(text).unwrap().contains(said), "{args:?}");
+        }
+    }
+}
+
 /// Through a pipe, the lines could not be read again.
 #[test]
 fn lines_of_a_pipe_are_not_listed() {

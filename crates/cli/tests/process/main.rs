@@ -247,8 +247,10 @@ when = 1980-05-27
     // Also where a list has become longer, and where a date is another one.
     let text = text.replace("1980", "2026") + "\n[[list]]\nwhen = 1981-05-27\n";
     std::fs::write(&new, &text).unwrap();
-    let diff = treedef(&["diff", "--patch", &old, &new]).output().unwrap();
-    std::fs::write(&patch, diff.stdout).unwrap();
+    let diff = treedef(&["diff", "--patch", &old, &new, "-o", &patch]).output().unwrap();
+    assert_eq!((diff.status.code(), diff.stdout, diff.stderr), (Some(1), vec![], vec![]));
+    let shown = treedef(&["diff", "--patch", &old, &new]).output().unwrap().stdout;
+    assert_eq!(std::fs::read(&patch).unwrap(), shown);
     let apply = treedef(&["apply", &old, &patch, "-o", &made]).output().unwrap();
     assert_eq!((apply.status.code(), apply.stderr), (Some(0), vec![]));
     assert_eq!(value(&std::fs::read_to_string(&made).unwrap()), value(&text));

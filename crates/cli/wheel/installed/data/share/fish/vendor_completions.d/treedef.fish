@@ -164,6 +164,7 @@ complete -c treedef -n "__fish_treedef_using_subcommand diff" -l max-bytes -d 'M
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l rtol -d 'Allow numbers to differ by up to X times the old number' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l atol -d 'Allow numbers to differ by up to X' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l ulps -d 'Allow floats to be up to N steps apart' -r
+complete -c treedef -n "__fish_treedef_using_subcommand diff" -s o -l output -d 'Write the patch to FILE [default: standard output]' -r -F
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l at -d 'Compare only the part at PATH, e.g. `model` in a training checkpoint. If only one side has PATH, compare it with the whole other document' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l only -d 'Compare only the parts that match PATH, a path as in `select`. May be repeated' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l ignore -d 'Ignore the parts that match PATH. May be repeated' -r
@@ -223,7 +224,7 @@ complete -c treedef -n "__fish_treedef_using_subcommand apply" -l strict -d 'Fai
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l follow-links -d 'Follow symbolic links that lead out of the folder of a checkpoint'
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l json -d 'Print a JSON report of what was written and lost (to standard error without `--output`)'
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -s h -l help -d 'Print help'
-complete -c treedef -n "__fish_treedef_using_subcommand check" -l like -d 'A document with the right structure, or the output of `show` or `shapes` in a file `….treedef`, where an entry `"key"?:` may be missing or null' -r -F
+complete -c treedef -n "__fish_treedef_using_subcommand check" -l like -d 'A document with the right structure, or the output of `show`, or of `shapes` with one structure, in a file `….treedef`, where an entry `"key"?:` may be missing or null' -r -F
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l schema -d 'A JSON Schema' -r -F
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l schema-dir -d 'A folder with other schemas that the schema refers to, if they are not next to it; nothing is downloaded. May be repeated' -r -F
 complete -c treedef -n "__fish_treedef_using_subcommand check" -s f -l format -d 'Input format [default: by extension]' -r -f -a "json\t'JSON: one document'
