@@ -8,6 +8,7 @@
 //! - [`arrays`]: how vectors, matrices and the types of array crates are flattened, and how to see
 //!   their shapes.
 //! - [`fitting`]: any solver or sampler on any struct, with bounds, fixed and tied parameters, and names.
+//! - [`text`]: the grammar of the text of structures, values, paths and patterns.
 //! - [`files`]: the promises for saved treedefs and trees, and their format byte by byte.
 //! - [`speed`]: the cost of each operation, at run time and to build, and the reasons.
 
@@ -25,5 +26,6 @@ pub mod fitting;
 pub mod glossary;
 pub mod objects;
 pub mod speed;
+pub mod text;
 #[doc(alias = "features")]
 pub mod which_crate;

@@ -23,8 +23,8 @@ fn pages() -> Vec<(PathBuf, Vec<String>)> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            // Private modules: the grammar of the text, and a message of JAX.
-            let private = path.ends_with("src/text/mod.rs") || path.ends_with("jax/proto.rs");
+            // A private module with a message of JAX.
+            let private = path.ends_with("jax/proto.rs");
             match path.extension().and_then(|end| end.to_str()) {
                 None => folders.push(path),
                 Some("rs" | "md") if !private => files.push(path),
