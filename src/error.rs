@@ -147,7 +147,8 @@ impl Error {
         self.0.inner().file.as_deref()
     }
 
-    /// All differences, if the error is that two structures differ; otherwise empty.
+    /// The differences, if the error is that two structures or values differ; otherwise empty. Of two
+    /// structures, they are the first 4,096 or a few more.
     pub fn differences(&self) -> &[Difference] {
         match self.cause() {
             Cause::Structure(differences) => differences,

@@ -29,10 +29,10 @@
 //! | … moved | 37 | **54** | 52 | **26** | **63** |
 //! | `from_value` | 47 | 54 | 180 | 24 | 53 |
 //!
-//! Figures are bold where `serde_json` is at least as fast. There, treedef takes up to 9 percent longer, with two
-//! exceptions: four fifths longer if strings are copied out of borrowed leaves, because `from_value` moves them out of its
-//! document; and a fifth longer for a document, both ways, because treedef writes words, looks up the number of each key,
-//! and makes nodes, while `to_value` copies the document. The 27 numbers are in fourteen structs and vectors, the 28 in ten.
+//! Figures are bold where `serde_json` is at least as fast. treedef then takes up to 9 percent longer, with two
+//! exceptions. Strings that are copied out of borrowed leaves take 80 percent longer: `from_value` moves them. A document
+//! takes a fifth longer in both directions: treedef looks up each key and makes nodes. The 27 numbers are in fourteen
+//! structs and vectors, the 28 in ten.
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves
 //! as for 10⁶. Every function runs once before it is timed. A call that allocates a large vector
@@ -69,8 +69,8 @@
 //!
 //! Rebuilding takes 13 to 14 instructions per leaf from floats of the same width, and 41 (`i64`) or 49 (vectors of 100
 //! `i32`) for integers. For a vector of 10⁷ `f64`, `flatten_as` takes 17.1 ns per leaf, `clone` 17.7, and `flatten_like`
-//! 5.9, as its buffer is allocated already: `ratios -- long`, side by side, on the machine of the table below. If the buffer
-//! of `flatten_like` is a slice, the numbers are copied once more.
+//! 5.9, as its buffer is allocated already (`ratios -- long`, 2026-11-29, Intel Xeon). If the buffer of `flatten_like` is a
+//! slice, the numbers are copied once more.
 //!
 //! Vectors of 64 numbers take 11 instructions per leaf, and vectors of 8 take 38. Other containers of 100,000 `f64`, counted
 //! on 2026-11-29 by a program outside of this repository, where a `Vec` took 3.2, 13 and 16:
@@ -96,12 +96,8 @@
 //! a node of its own. This table compares with `serde_json::Value`, too, for lists of 5,000 elements or of 1,000 maps, in
 //! nanoseconds per leaf, or per element of a list without leaves. It is of 2026-11-29, from
 //! `cargo bench -p treedef-benches --bench ratios -- shapes` on two shared cores (Intel Xeon, a virtual machine): each figure
-//! is the least of four runs, and × is the quotient of two. It is bold where `serde_json` is faster.
-//!
-//! Lists of 40 types that were drawn at random (`-- generated`, 2026-11-29, one run): `flatten` takes less time than
-//! `to_value` for 22, and `unflatten` less than `from_value` for 31. The longest for `flatten` are `Option<One<Option<i64>>>`
-//! (3.6 ×), `[Option<One<Unit>>; 3]` and `[Box<Option<u8>>; 3]` (2.7 ×), and `Option<Vec<Option<i64>>>` (2.6 ×): options
-//! inside of other options, newtypes and boxes. A `struct One` is a newtype, and `Unit` has three unit variants.
+//! is the least of four runs, and × is the quotient of two. It is bold where `serde_json` is faster. `flatten` makes
+//! [`Leaf`](crate::Leaf)s, and `unflatten` gets leaves that it may move.
 //!
 //! | list of | `flatten` | `to_value` | × | `unflatten` | `from_value` | × |
 //! |---|---|---|---|---|---|---|
@@ -135,6 +131,11 @@
 //! | options of maps | 65 | 60 | **1.08** | 68 | 76 | 0.90 |
 //! | flattened maps | 21 | 66 | 0.32 | 74 | 83 | 0.89 |
 //! | documents | 45 | 38 | **1.19** | 61 | 54 | **1.13** |
+//!
+//! Lists of 40 types that were drawn at random (`-- generated`, 2026-11-29, one run): `flatten` takes less time than
+//! `to_value` for 22, and `unflatten` less than `from_value` for 31. The longest for `flatten` are `Option<One<Option<i64>>>`
+//! (3.6 ×), `[Option<One<Unit>>; 3]` and `[Box<Option<u8>>; 3]` (2.7 ×), and `Option<Vec<Option<i64>>>` (2.6 ×): options
+//! inside of other options, newtypes and boxes. `One` is a newtype, and `Unit` has three unit variants.
 //!
 //! `to_value` does not support pairs as keys. A map with 300 pairs as keys costs 1,518 instructions per leaf with `flatten`,
 //! and 836 with `flatten_like`.
@@ -174,13 +175,13 @@
 //! | dev | 8.5 s (7) | 10.6 s (11) | 15.8 s (12) | 18.9 s (17) |
 //! | release | 8.7 s (7) | 13.1 s (11) | 34.2 s (12) | 40.0 s (17) |
 //!
-//! In release, treedef is 3.05 times `serde_json`. The library itself takes some 27 s of the 40, `bincode` and
-//! `thiserror` 2.2, `hashbrown` 0.9, `crc32fast` 0.5 and `hmac-sha256` 0.2.
+//! Beside serde, treedef adds 31 s in release and 10 s in dev; `serde_json` adds 4.4 s and 2.1 s. The library itself takes
+//! some 27 s of the 31, `bincode` and `thiserror` 2.2, `hashbrown` 0.9, `crc32fast` 0.5 and `hmac-sha256` 0.2.
 //!
 //! # The ideas
 //!
-//! *Follow instead of record.* A walk writes a word for each serde call but scalars, which are counted, and
-//! makes nodes from the words at the end. Before it begins, it has a list of expected words: the words of the last structure
+//! *Follow instead of record.* A walk writes one word for each serde call, except for scalars, which are only
+//! counted. At the end it makes nodes from the words. Before it begins, it has a list of expected words: the words of the last structure
 //! of the thread, or of the treedef of `flatten_like`. The list outlives the walk. While the
 //! value makes the same calls, each call is compared with a word, and nothing is written. If all calls
 //! are as expected, the structure is known, too. So the third call of `flatten` on values with equal
@@ -190,14 +191,14 @@
 //! structure are stored in its treedef by the first `flatten_like`, followed from the second on, and freed with it.
 //! Including the buffers for its next walk, a thread keeps at most 4.5 MiB until it ends.
 //!
-//! *Take numbers in blocks.* Once an element was a number, the walk passes a special serializer to the following elements.
-//! It returns the bits of a number and rejects everything else. If the type of the elements is a number, the refusal is dead code. So the loop has
-//! no branch, and copies several numbers at a time into a block of 512. Each full block is appended to the leaves at once,
+//! *Take numbers in chunks.* After the first number of a sequence, the walk uses a serializer that accepts only numbers.
+//! For a `Vec<f64>` the compiler removes the path of its error. So the loop has
+//! no branch, and copies several numbers at a time into a chunk of 512. Each full chunk is appended to the leaves at once,
 //! and is tested for NaNs as a whole.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
 //! of numbers, and also unit variants. An element is expected to make the same calls as a previous one, whose words are
-//! on the tape. So each of its calls is compared with one word, by code that is specific to the type. If an option or a
+//! in the script or the record. So each of its calls is compared with one word, by code that is specific to the type. If an option or a
 //! variant differs, the call is compared with the word of another recorded form that begins in the same way. The numbers
 //! are collected as bits, and are converted together, in one loop for each kind. This applies to elements of up to 64
 //! leaves. It also applies when they are rebuilt: floats from floats of any width, and integers from integers of any
@@ -211,7 +212,7 @@
 //! as one of the last 32 different elements, it is recorded as one word. The nodes of a long sequence
 //! are made while it is walked, so that its words are never all in memory at once.
 //!
-//! *Pass state by value.* The position on the tape is passed from call to call and back, in a
+//! *Pass state by value.* The position in the script is passed from call to call and back, in a
 //! register. Serializing a leaf leaves the position unchanged. So if the position is unchanged after an
 //! element, the element was a leaf. The path of an error is made on the way out, and only when there is an error.
 //!
@@ -220,8 +221,8 @@
 //! deserializer, for leaves of any type. They contain only the code that depends on the type;
 //! everything else is compiled once, in this crate. A second pair, for plain data, is compiled only for
 //! types that own no memory, which includes references to any type. serde_derive lets a struct be read
-//! from a map and from a sequence. The deserializer needs only the first: it reads a sequence as a
-//! map from the names of the fields to the elements.
+//! from a map and from a sequence. The deserializer always passes a map: a sequence becomes a map
+//! from the names of the fields to the elements.
 //!
 //! *Compare names by address first.* A recorded structure borrowed its names from the same type
 //! that is walked, so the addresses are usually equal.
@@ -245,9 +246,9 @@
 //!   instructions for a map of 1,000 triples. `flatten_like` is fast as long as the map is the same.
 //! - Elements with different structures have nodes of their own. A list of a million enums, alternately `Empty` and
 //!   `Circle(f64)`, takes 97 MB as leaves and treedef, and 131 MB while it is flattened.
-//! - Rules by type or path apply to the finished tree: all leaves are put into a vector first. `flatten_like` does not apply
-//!   rules that make statics again to a small structure that was the last one of the thread with rules: it compares the
-//!   statics, and allocates only texts and bytes that become static. `leaves_where` applies during the walk.
+//! - Rules by type or path apply to the finished tree: all leaves are put into a vector first. If `flatten_like` meets the
+//!   same small structure again, it does what the rules did the last time on this thread: it compares the statics, and
+//!   allocates only their texts and bytes. `leaves_where` applies during the walk.
 //! - A parsed structure owns its names, so names are compared letter by letter: up to a seventh more instructions.
 //! - If an element was expected to look like the previous one but differs, it is serialized twice.
 //!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. If a plain type

@@ -33,7 +33,7 @@ impl Flattener {
     /// For types that serialize without their shape, add an [`array_rule`](Self::array_rule).
     ///
     /// [`Leaf::as_array`](crate::Leaf::as_array) returns the [`Array`](crate::Array). Rebuilding gives
-    /// exactly the value that was flattened.
+    /// an equal value.
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};

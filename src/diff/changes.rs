@@ -37,9 +37,9 @@ impl TreeDef {
     /// exactly one new child, and no other missing child equals that one.
     ///
     /// Time and memory depend on the stored structure, in which equal siblings are one node. A diff
-    /// takes at most some 2²⁶ steps, and 64 more for each leaf, to pair elements and to find renames.
-    /// Beyond them, elements are paired by position, and a child with another name is another one.
-    /// If there are more than 65,536 changes, the diff is one change that replaces the whole.
+    /// takes at most some 2²⁶ steps to pair elements and to find renames. Beyond them, elements are
+    /// paired by position, and a child with another name is another one. If there are more than 65,536
+    /// changes, or the options of the two differ, the diff is one change that replaces the whole.
     ///
     /// ```
     /// use treedef::{ChangeKind, TreeDef};

@@ -39,7 +39,8 @@ impl<L: Clone + PartialEq> Diffable for Tree<L> {
 }
 
 impl<L: Clone + PartialEq> Tree<L> {
-    /// The changes from this tree to `new`: the changes of [`TreeDef::diff`], and changed leaves.
+    /// The changes from this tree to `new`: the changes of [`TreeDef::diff`], and changed leaves. The
+    /// limits are higher by 64 steps and one change for each leaf of this tree.
     ///
     /// Needs the feature `diff`.
     ///

@@ -12,10 +12,10 @@ use crate::text::as_text;
 use super::container::flags;
 use super::encode::encode_part;
 
-/// A 128-bit hash of a structure. It is the same in every process and release.
+/// A 128-bit hash of a structure. It is the same in every process and release, and on every machine.
 ///
-/// It is the beginning of the SHA-256 of the structure's encoding in file format 1, so it does not depend on the
-/// machine, either. Two structures share one by accident with a probability of 2⁻¹²⁸, and finding
+/// It is the beginning of the SHA-256 of the options and the structure as they are in file format 1,
+/// without the leaves: [the page about files](crate::_guide::files) has the bytes. Two structures share one by accident with a probability of 2⁻¹²⁸, and finding
 /// two that do takes some 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for
 /// example as the name of a directory in a cache.
 ///

@@ -1,4 +1,5 @@
-//! The tables of a file in bincode: rows of numbers, flat, of fixed width, and independent of the types in memory.
+//! The tables of a file: rows of numbers, flat, of fixed width, and independent of the types in memory. bincode
+//! writes the single numbers.
 
 use bincode::config;
 

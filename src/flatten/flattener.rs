@@ -264,7 +264,9 @@ impl Flattener {
         self
     }
 
-    /// Makes leaves only of scalars of the kinds that `is_leaf` accepts. The others become static.
+    /// Makes leaves only of scalars of the kinds that `is_leaf` accepts. The others become static. A
+    /// second call replaces the first. A `None` that [`none_is_leaf`](Self::none_is_leaf) makes a leaf
+    /// stays one.
     ///
     /// For example, an optimiser sees only the floats of a value. A `half::f16` is not a float to
     /// serde, but an integer with its bits: see [`ArrayRule::Half`](crate::ArrayRule::Half).
@@ -339,7 +341,8 @@ impl Flattener {
     }
 
     /// Makes each node that a function chooses one leaf, with its whole subtree. The function is called for
-    /// every node that is not a scalar, from the root down, but not inside a leaf or a static.
+    /// every node that is not a scalar, from the root down, but not inside a leaf or a static. A second call
+    /// replaces the first.
     ///
     /// ```
     /// use treedef::{Flattener, NodeKind};

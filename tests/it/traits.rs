@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use treedef::{
     Array, Blocks, Change, Children, Diff, DifferenceKind, Error, Flattener, Key, Leaf, LeafKind,
     LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel, Tree, TreeDef,
-    Unique, Value,
+    TreeDefBuilder, TreeSeed, Unique, Value,
 };
 use treedef_structures::Structures;
 
@@ -23,6 +23,9 @@ fn types_cross_threads() {
     crosses_threads::<Tree<Leaf>>();
     crosses_threads::<Tree<f64>>();
     crosses_threads::<TreeDef>();
+    crosses_threads::<TreeDefBuilder>();
+    crosses_threads::<TreeSeed>();
+    crosses_threads::<Unique<Leaf>>();
     crosses_threads::<Value>();
     crosses_threads::<Diff<TreeDef>>();
     crosses_threads::<Array>();

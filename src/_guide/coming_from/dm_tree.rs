@@ -10,7 +10,7 @@
 //! | `flatten(s)` | [`flatten(&value)?.0`](flatten()) | beside it is the treedef |
 //! | `flatten_with_path(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `unflatten_as(s, flat)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | with the [`structure`] of an example; for leaves of any type: [`Tree::new`] |
-//! | `assert_same_structure(s, t)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs; returns an error, whose `unwrap` prints all differences |
+//! | `assert_same_structure(s, t)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs; returns an error, whose `unwrap` prints the differences |
 //! | `assert_same_structure(s, t, check_types=False)` | [`a.check_equivalent(&b)?`](TreeDef::check_equivalent) | |
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type: [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
@@ -93,7 +93,7 @@
 //! - **Kinds and keys are always checked.** In dm-tree `map_structure_with_path` and the `…_up_to`
 //!   family skip keys that are missing in `shallow`, and accept other types.
 //! - **Your own types are nodes**: derived structs and enums, not only attrs and namedtuples.
-//! - **Errors** name the first path that differs and both sides, and contain all differences.
+//! - **Errors** name the first path that differs and both sides, and contain the differences.
 //! - **The number of leaves** is always checked. **Depth** is limited, to 128 levels by default.
 //!
 //! # What you no longer need

@@ -39,7 +39,7 @@
 //! | `SequenceKey`, `FlattenedIndexKey` | [`Key::Index(0)`](Key::Index), [`Key::Position(0)`](Key::Position) | sequences, tuples |
 //! | `DictKey` | [`Key::Entry(value)`](Key::Entry) | any serde value |
 //! | `GetAttrKey` | [`Key::Field("w".into())`](Key::Field) | variants have keys of their own |
-//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
+//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | the differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `equality_errors(x, y)`, `equality_errors_pytreedef` | [`x.diff(&y)`](Tree::diff), [`treedef.diff(&other)`](TreeDef::diff) | data, a report, and a patch |
 //! | `tree.map(jnp.zeros_like, x)` | [`tree.map(\|_\| 0.0)`](Tree::map) | for a value: [`map(&value, \|_: f64\| 0.0)?`](map()) |
 //! | `tree.map(jnp.shape, x)`, `jax.eval_shape(f, x)` | [`signature(&value)?`](signature()) | a `Vec` or an array is structure: `[f32; 9]`. One length is [`NodeRef::num_children`]. Nothing is traced: `f` runs |
@@ -69,7 +69,7 @@
 //! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed()?`](Tree::into_typed) | the type is the target; one that has changed: [`Tree::migrate`] |
 //! | … `.metadata(path)` | [`Tree::load(path)?.treedef()`](Tree::treedef) | for what orbax wrote itself: the package `treedef-pytrees` |
 //! | `flax.serialization.to_bytes(x)`, `from_bytes(target, bytes)` | [`tree.to_bytes()?`](Tree::to_bytes), [`Tree::from_bytes(&bytes)?`](Tree::from_bytes) | not msgpack |
-//! | `TrainState.create(…)`, `.replace(step=1)` | a struct with `derive` | bookkeeping is static: [`as_static`](fn@as_static) |
+//! | `TrainState.create(…)`, `.replace(step=1)` | a struct with `derive` | the step is a leaf; a name or a size is static: [`as_static`](fn@as_static) |
 //! | the rest of Flax, Equinox, Chex | [their page](super::equinox) | |
 //!
 //! # Registration

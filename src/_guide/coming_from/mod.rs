@@ -60,7 +60,7 @@
 //! combined with any other.
 //!
 //! **Errors** name the path. Where two structures differ they name both sides, and
-//! [`Error::differences`](crate::Error::differences) lists all differences as data. The number of
+//! [`Error::differences`](crate::Error::differences) lists the differences as data. The number of
 //! leaves is always checked, and depth is limited.
 //!
 //! # Everything that JAX and optree have

@@ -35,7 +35,7 @@
 //! | `tree_reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | |
 //! | `tree_sum`, `tree_max`, `tree_min`, `tree_all`, `tree_any` | [`tree.leaves().iter().sum::<f64>()`](Tree::leaves) | methods of iterators; `max` of an empty tree is `None` |
 //! | `tree_flatten_one_level(x)` | [`treedef.root().children()`](NodeRef::children) | with [`NodeRef::key`], [`NodeRef::kind`], [`NodeRef::name`] |
-//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
+//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | the differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `tree_ravel(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error |
 //! | `functools.partial` | none | a function is not a serde value; a closure holds what it is called with |
 //! | `PyTree[T]`, `PyTreeTypeVar` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | checked by the compiler |

@@ -14,7 +14,7 @@
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
 //! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | no single call: convert `y` to the type of `x`, then as above |
-//! | `assert_same_structure(s, t)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs; returns an error, whose `unwrap` prints all differences |
+//! | `assert_same_structure(s, t)` | [`a.check_equal(&b)?`](TreeDef::check_equal) | of two treedefs; returns an error, whose `unwrap` prints the differences |
 //! | `assert_same_structure(s, t, check_types=False)` | [`a.check_equivalent(&b)?`](TreeDef::check_equivalent) | a sequence matches a tuple, and a map a struct |
 //! | `is_nested(s)`, `is_nested_or_composite(s)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | with the [`structure`] of the value |
 //! | `expand_composites=True` | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf; [`Tree::flatten_up_to`] goes back |
@@ -125,7 +125,7 @@
 //! - **Equivalent structures may have their leaves in different orders**: a map sorts by key, a
 //!   struct by declaration. So no function zips them.
 //! - **Prefixes have all keys**: a map that lacks a key of the full map is not a prefix of it.
-//! - **Errors** name the first path that differs and both sides, and contain all differences.
+//! - **Errors** name the first path that differs and both sides, and contain the differences.
 //! - **The number of leaves** is always checked. **Depth** is limited, to 128 levels by default.
 //!
 //! # What you no longer need

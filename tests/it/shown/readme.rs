@@ -5,7 +5,7 @@ use treedef::TreeDef;
 
 #[derive(Serialize, Deserialize)]
 struct Model {
-    #[serde(with = "treedef::as_static")]
+    #[serde(serialize_with = "treedef::as_static")]
     name: String, // part of the treedef, not a leaf
     layers: Vec<Layer>,
 }
@@ -34,8 +34,5 @@ fn main() -> treedef::Result<()> {
     let file = std::env::temp_dir().join("fox.treedef");
     treedef.save(&file)?;
     println!("{}", TreeDef::load(&file)? == treedef); // true
-
-    // In a test, a snapshot fails and shows a diff when the structure changes.
-    insta::assert_snapshot!(treedef.node(".layers")?, @"[Layer { w: (*, *) }; 2]");
     Ok(())
 }
