@@ -190,7 +190,7 @@ pub(crate) enum Cause {
     /// A later release wrote the file, and this release cannot read it.
     #[error("unknown {what} {found}: a later release wrote it, this one knows {known}")]
     Unsupported {
-        /// The unknown part: the format version, the codec, the flags.
+        /// The unknown part: the format, the options, the kind of file.
         what: &'static str,
         /// The value in the file.
         found: u32,

@@ -21,12 +21,12 @@ pub(super) enum Kind {
 /// As in PNG: a high bit, both line endings and an end-of-file character. A transfer as text would
 /// change one of them.
 const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
-/// The version that this release writes, and the highest version that it reads.
-const VERSION: u16 = 1;
+/// The format that this release writes, and the latest that it reads.
+const FORMAT: u16 = 1;
 /// The number of bytes of a header, with its own checksum at the end.
 pub(super) const HEADER: usize = Header::BYTES + u32::BYTES;
 
-/// The bits of [`Header::flags`]. A reader refuses unknown bits, because it would rebuild a
+/// The bits of [`Header::options`]. A reader refuses unknown bits, because it would rebuild a
 /// different structure.
 const INSERTION: u32 = 1;
 const NONE_IS_LEAF: u32 = 2;
@@ -35,9 +35,9 @@ const COMPACT: u32 = 4;
 rows! {
     Header {
         magic: [u8; 8],
-        version: u16,
+        format: u16,
         kind: u16,
-        flags: u32,
+        options: u32,
         /// The number of rows of nodes in the structure, including keys and statics.
         nodes: u64,
         /// The number of leaves of the structure.
@@ -49,8 +49,8 @@ rows! {
     }
 }
 
-/// A part of a file with one checksum. The leaves, some of which may be read without the others,
-/// follow behind the checksums of their blocks.
+/// A part of a file with one checksum. The leaves are no such part: they follow behind the checksums of their
+/// blocks, so that some can be read without the others.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     Structure,
@@ -91,9 +91,9 @@ impl NewFile<'_> {
         let mut header = Vec::with_capacity(HEADER);
         let parts = Header {
             magic: MAGIC,
-            version: VERSION,
+            format: FORMAT,
             kind: self.kind as u16,
-            flags: flags(self.options),
+            options: option_bits(self.options),
             nodes: wide(nodes),
             leaves: wide(count),
             lengths: [len(structure), len(orders), len(values), len(kinds), len(leaves)],
@@ -166,7 +166,7 @@ impl Container {
         // Not every reader reads an empty part, so its checksum is checked here.
         let fits = parts.iter().all(|(range, checksum)| !range.is_empty() || *checksum == 0);
         check(fits, "an empty part has a checksum")?;
-        let (counts, options) = ([header.nodes, header.leaves], options(header.flags));
+        let (counts, options) = ([header.nodes, header.leaves], options_of(header.options));
         Ok(Container { counts, options, parts, leaves })
     }
 
@@ -240,10 +240,10 @@ impl Header {
                 Err(Error::from(Cause::Unsupported { what, found, known }))
             }
         };
-        check(header.version > 0, "no release wrote this version")?;
-        known("format version", header.version.into(), "1", header.version == VERSION)?;
-        let unknown = header.flags & !(INSERTION | NONE_IS_LEAF | COMPACT);
-        known("flag", unknown, "1, 2 and 4", unknown == 0)?;
+        check(header.format > 0, "no release wrote this format")?;
+        known("format", header.format.into(), "1", header.format == FORMAT)?;
+        let unknown = header.options & !(INSERTION | NONE_IS_LEAF | COMPACT);
+        known("option", unknown, "1, 2 and 4", unknown == 0)?;
         let kind = [Kind::TreeDef, Kind::Tree].into_iter().find(|it| *it as u16 == header.kind);
         known("kind", header.kind.into(), "1 and 2", kind.is_some())?;
         if let Some(kind) = kind.filter(|kind| *kind != expected) {
@@ -278,14 +278,14 @@ impl Kind {
     }
 }
 
-pub(super) fn flags(options: Options) -> u32 {
+pub(super) fn option_bits(options: Options) -> u32 {
     let Options { insertion, none_is_leaf, compact } = options;
-    let flag = |set: bool, bit: u32| if set { bit } else { 0 };
-    flag(insertion, INSERTION) | flag(none_is_leaf, NONE_IS_LEAF) | flag(compact, COMPACT)
+    let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+    bit(insertion, INSERTION) | bit(none_is_leaf, NONE_IS_LEAF) | bit(compact, COMPACT)
 }
 
-fn options(flags: u32) -> Options {
-    let is_set = |bit: u32| flags & bit != 0;
+fn options_of(bits: u32) -> Options {
+    let is_set = |bit: u32| bits & bit != 0;
     Options {
         insertion: is_set(INSERTION),
         none_is_leaf: is_set(NONE_IS_LEAF),

@@ -9,15 +9,18 @@ use crate::error::{Cause, Error, Result};
 use crate::model::TreeDef;
 use crate::text::as_text;
 
-use super::container::flags;
+use super::container::option_bits;
 use super::encode::encode_part;
 
-/// A 128-bit hash of a structure. It is the same in every process and release, and on every machine.
+/// A 128-bit hash of a structure. It is the same on every machine, in every process and release.
 ///
-/// It is the beginning of the SHA-256 of the options and the structure as they are in file format 1,
-/// without the leaves: [the page about files](crate::_guide::files) has the bytes. Two structures share one by accident with a probability of 2⁻¹²⁸, and finding
-/// two that do takes some 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for
-/// example as the name of a directory in a cache.
+/// It is the first 16 bytes of the SHA-256 of the options, as in the header of a file (`u32`, little endian),
+/// followed by the part *Structure* of the [file format](crate::_guide::files). It is not the hash of a file,
+/// and does not depend on the leaves: two checkpoints with different numbers have the same one.
+///
+/// Two structures share one by accident with a probability of 2⁻¹²⁸, and finding two that do takes some
+/// 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for example as the name of a directory
+/// in a cache.
 ///
 /// ```
 /// use treedef::Fingerprint;
@@ -26,6 +29,7 @@ use super::encode::encode_part;
 /// let fingerprint = treedef.fingerprint()?;
 /// assert_eq!(fingerprint.to_string(), "4b0a39d6e8035035ba00462d87214e74");
 /// assert_eq!(fingerprint.to_string().parse::<Fingerprint>()?, fingerprint);
+/// assert_eq!(Fingerprint::from_bits(fingerprint.to_bits()), fingerprint);
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +44,7 @@ impl TreeDef {
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         // Frozen with format 1. A later format gets another encoding, but fingerprints keep this.
         let mut hash = Hash::new();
-        hash.update(flags(self.encoding.options).to_le_bytes());
+        hash.update(option_bits(self.encoding.options).to_le_bytes());
         hash.update(encode_part(std::iter::empty(), Some(self))?.part()?);
         let hash = hash.finalize();
         let bits = hash.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte));

@@ -57,7 +57,7 @@ fn every_golden_file_is_of_a_specimen() {
 const POINT: [u8; 210] = [
     // The header.
     0x89, b'P', b'Y', b'T', b'\r', b'\n', 0x1a, b'\n',
-    1, 0, 1, 0, 0, 0, 0, 0, // format version, a treedef, no flags
+    1, 0, 1, 0, 0, 0, 0, 0, // format, a treedef, no options
     2, 0, 0, 0, 0, 0, 0, 0, // nodes
     2, 0, 0, 0, 0, 0, 0, 0, // leaves
     114, 0, 0, 0, 0, 0, 0, 0, // bytes of the structure

@@ -59,11 +59,11 @@ fn the_other_kind_of_file() {
 
 #[test]
 fn files_of_later_releases() {
-    let (version, kind, flags) = (8, 10, 12);
-    assert_snapshot!(refusal_with(version, &[2, 0]), @"unknown format version 2: a later release wrote it, this one knows 1");
-    assert_snapshot!(refusal_with(version, &[0, 0]), @"invalid file, the header: no release wrote this version");
+    let (format, kind, options) = (8, 10, 12);
+    assert_snapshot!(refusal_with(format, &[2, 0]), @"unknown format 2: a later release wrote it, this one knows 1");
+    assert_snapshot!(refusal_with(format, &[0, 0]), @"invalid file, the header: no release wrote this format");
     assert_snapshot!(refusal_with(kind, &[3]), @"unknown kind 3: a later release wrote it, this one knows 1 and 2");
-    assert_snapshot!(refusal_with(flags, &[8 + 1, 0]), @"unknown flag 8: a later release wrote it, this one knows 1, 2 and 4");
+    assert_snapshot!(refusal_with(options, &[8 + 1, 0]), @"unknown option 8: a later release wrote it, this one knows 1, 2 and 4");
 }
 
 #[test]
