@@ -24,10 +24,20 @@ const LONGEST_MESSAGE: usize = 1_000;
 /// What went wrong, and where.
 ///
 /// ```
+/// use treedef::{DifferenceKind, ErrorKind};
+///
 /// let (_, treedef) = treedef::flatten(&vec![1u8, 2])?;
 /// let error = treedef::unflatten::<Vec<u8>>(&treedef, [1i32, 300]).unwrap_err();
 /// assert_eq!(error.to_string(), "invalid value: integer `300`, expected u8 at `[1]`");
-/// assert_eq!(error.path().to_string(), "[1]");
+/// assert_eq!((error.kind(), error.path().to_string()), (ErrorKind::Value, "[1]".to_owned()));
+///
+/// let error = treedef::flatten_as::<f64>(&("a", 1.5)).unwrap_err();
+/// assert!(error.hint().unwrap().starts_with("mark it `treedef::as_static`"));
+///
+/// let error = treedef.check_equal(&treedef::structure(&vec![1u8])?).unwrap_err();
+/// let [difference] = error.differences() else { panic!("one difference") };
+/// assert_eq!(difference.kind, DifferenceKind::Length);
+/// assert_eq!((&*difference.expected, &*difference.found), ("1 child", "2 children"));
 /// # Ok::<(), treedef::Error>(())
 /// ```
 // The trait object keeps the code that drops an `Inner` in one place. Drop glue is compiled again in each
@@ -126,7 +136,7 @@ impl Error {
     }
 
     /// The path of the error: the deepest node that was being walked or rebuilt. For an error in a map key, this is the
-    /// map. If an implementation of a type swallows the error of a part and fails later, it is the value of that type.
+    /// map. If a hand-written `Deserialize` ignores the error of a part and fails later, it is the path of the whole.
     pub fn path(&self) -> &Path {
         self.0.inner().path()
     }
@@ -137,7 +147,7 @@ impl Error {
         inner.above.is_empty() && inner.path.is_root()
     }
 
-    /// A hint how to avoid the error, if there is one. It is the end of the message.
+    /// A hint how to avoid the error, if there is one. It is at the end of the message.
     pub fn hint(&self) -> Option<&str> {
         self.0.inner().hint.as_deref()
     }

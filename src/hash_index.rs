@@ -1,4 +1,4 @@
-//! Finds what is in a list by its hash.
+//! Finds the position of a thing in a list by its hash.
 
 use std::hash::{BuildHasher, Hash};
 

@@ -1,6 +1,6 @@
 #![doc = include_str!("overview.md")]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-// The pages name items of all features. All such links are checked where all of these are on.
+// The guide links to items of all features. With one of them off, some links are broken. CI checks them with all on.
 #![cfg_attr(
     not(all(
         feature = "diff",

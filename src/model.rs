@@ -55,7 +55,10 @@ pub type Name = Cow<'static, str>;
 ///
 /// let leaf = Leaf::from(1.5f32);
 /// assert_eq!(leaf.to_string(), "1.5f32");
+/// assert_eq!(leaf.as_f64(), Some(1.5));
 /// assert_eq!(f32::try_from(leaf)?, 1.5);
+/// assert_eq!((Leaf::from("a").as_str(), Leaf::from(true).as_bool()), (Some("a"), Some(true)));
+/// assert_eq!((Leaf::from(7u8).as_u64(), Leaf::from(-7).as_u64()), (Some(7), None));
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -135,7 +138,7 @@ impl From<Packed<u128>> for u128 {
 /// use treedef::{Leaf, LeafKind};
 ///
 /// assert_eq!(Leaf::from("a").kind(), LeafKind::Str);
-/// assert!(LeafKind::F32.is_float() && !LeafKind::F32.is_integer());
+/// assert!(LeafKind::F32.is_float() && LeafKind::F32.is_number() && !LeafKind::F32.is_integer());
 /// assert_eq!(LeafKind::F32.to_string(), "f32");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,10 +176,12 @@ pub enum LeafKind {
 /// `total_cmp`, strings by bytes, everything else lexicographically.
 ///
 /// ```
-/// use treedef::Value;
+/// use treedef::{Leaf, Value};
 ///
 /// let value = Value::of(&(1, "a", Some(2.0)))?;
 /// assert_eq!(value.to_string(), r#"(1, "a", Some(2.0))"#);
+/// assert_eq!((value.root().num_children(), value.leaves().len()), (3, 3));
+/// assert_eq!(Value::of("a")?.as_leaf(), Some(&Leaf::from("a")));
 /// assert_eq!(value.to_string().parse::<Value>()?, value);
 /// assert_eq!(value.into_typed::<(i32, String, Option<f64>)>()?, (1, "a".to_owned(), Some(2.0)));
 /// # Ok::<(), treedef::Error>(())
@@ -200,6 +205,18 @@ pub(crate) enum Content {
 /// [`Tree::with_arrays`](crate::Tree::with_arrays) made, or that was read from a file. Clones share
 /// the buffer, and so do all numbers of one type that were flattened together: one remaining array
 /// keeps all of them in memory.
+///
+/// ```
+/// use treedef::{Dtype, Tree};
+///
+/// let tree = Tree::of(&(vec![[0.5f32; 3]; 2], "a"))?.with_arrays()?;
+/// let array = tree.leaves()[0].as_array().unwrap();
+/// assert_eq!((array.dtype(), array.shape()), (Dtype::F32, &[2, 3][..]));
+/// assert!(!array.is_column_major() && array.other_leaves().next().is_none());
+/// assert_eq!(array.as_slice::<f32>(), Some(&[0.5; 6][..]));
+/// assert!(tree.leaves()[1].as_array().is_none());
+/// # Ok::<(), treedef::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Array {
     /// The structure of the array as serde sees it, e.g. nested sequences.
@@ -489,6 +506,15 @@ const _: () = assert!(size_of::<Node>() == 56, "the docs of `Limits` say so");
 /// The kind of a node: the kinds of serde's data model, but one kind for all scalars.
 ///
 /// The order of the kinds is part of the canonical order of map keys.
+///
+/// ```
+/// use treedef::NodeKind;
+///
+/// let kind = treedef::structure(&Some([1.5, 2.5]))?.root().kind();
+/// assert_eq!((kind, kind.to_string().as_str()), (NodeKind::Some, "Some"));
+/// assert!(NodeKind::None.is_atom() && NodeKind::UnitVariant.is_variant());
+/// # Ok::<(), treedef::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {
@@ -650,8 +676,8 @@ pub(crate) struct Insertion {
 /// In a text, a run of equal elements is written once, as `; n`, but each field of a struct is written: a
 /// struct may hold two equal structs, which hold two equal structs, and so on. So printing is limited by
 /// the nodes of the text, plus 64 for each stored node. A file has each name once, for any number of
-/// fields. So the names in memory are limited to one byte for 16 nodes of `max_work`, plus 16 for each byte
-/// of the file.
+/// fields. So the names in memory may take `max_work / 16` bytes, 1 MiB by default, plus 16 times the size of
+/// the file.
 ///
 /// The defaults allow ten million leaves or absent values, and megabytes of statics and names. A
 /// structure that was made by walking a value can always be rebuilt, whatever `max_work` is; beyond
@@ -688,16 +714,26 @@ impl Default for Limits {
 }
 
 /// The order of the entries of a map in a treedef.
+///
+/// ```
+/// use treedef::TreeDef;
+///
+/// let by_key: TreeDef = r#"{"w": *, "b": *}"#.parse()?;
+/// let by_insertion: TreeDef = r#"#[insertion] {"w": *, "b": *}"#.parse()?;
+/// assert_eq!(by_key.to_string(), r#"{"b": *, "w": *}"#);
+/// assert_eq!(by_insertion.to_string(), r#"#[insertion] {"w": *, "b": *}"#);
+/// # Ok::<(), treedef::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MapOrder {
     /// By key, so that equal maps have equal treedefs. The treedef also remembers the insertion
-    /// order, and so does each tree or treedef that is made from it. New entries are last.
+    /// order, but does not compare it. Each tree or treedef that is made from it keeps the order, with
+    /// new entries last. The insertion order is lost
     ///
-    /// The order is not part of the structure. The text of a treedef and
-    /// [`TreeDef::to_bytes`](TreeDef::to_bytes) do not contain it;
-    /// [`Tree::to_bytes`](Tree::to_bytes) does. Equal maps in keys and statics are stored once,
-    /// with the insertion order of the first. If an operation would repeat a map more than
-    /// [`Limits::max_nodes`] times, the copies are in the order of their keys.
+    /// - in the text of a treedef;
+    /// - in the file of a treedef ([`TreeDef::to_bytes`]); the file of a tree ([`Tree::to_bytes`]) has it;
+    /// - in keys and statics: equal maps are stored once, with the order of the first;
+    /// - in copies, if an operation would store more than [`Limits::max_nodes`] orders.
     #[default]
     Canonical,
     /// By insertion order, which is part of the structure, as in Python's `OrderedDict`. Maps in

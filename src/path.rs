@@ -3,6 +3,15 @@
 use crate::model::{Name, NodeKind, Value};
 
 /// One step of a [`Path`]: it selects a child of a node.
+///
+/// ```
+/// use treedef::{Key, Path, Value};
+///
+/// let entry = Key::Entry(Value::of("w")?);
+/// let path: Path = [Key::Field("layers".into()), Key::Index(3), entry].into_iter().collect();
+/// assert_eq!(path.to_string(), r#".layers[3]["w"]"#);
+/// # Ok::<(), treedef::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Key {
@@ -38,6 +47,8 @@ pub enum Key {
 /// assert_eq!(path.keys()[1], Key::Index(1));
 /// assert_eq!(path.to_string(), r#".layers[1]["w"]?"#);
 /// assert_eq!(path.to_joined_string("/"), "layers/1/w");
+/// assert_eq!(path.parent().unwrap().parent().unwrap(), ".layers[1]".parse()?);
+/// assert!(Path::root().is_root() && Path::root().keys().is_empty());
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -126,11 +126,14 @@
 //!
 //! # Errors
 //!
-//! These are errors of a walk for objects: an object of another type; an object in a map key, in a static or
-//! in an opaque leaf; and an object that the rebuilt type does not read. In all other walks, and in formats such
-//! as JSON, an object is an error unless it is a number, a `bool`, a `char` or a `String`: then it is that
-//! scalar. The error has the path and says what to write.
+//! Each error has the path and says what to write:
 //!
-//! One loss is not detected. serde tries the variants of an `untagged` enum one after another, and
-//! turns a failed `flatten` of an `Option` into `None`: an object that only the failed attempt read is
-//! lost.
+//! - [`flatten_objects`](crate::flatten_objects()) fails at an object of another type, and at an object in a
+//!   map key, in a static or in an opaque leaf.
+//! - [`unflatten_objects`](crate::unflatten_objects()) also fails if the rebuilt type does not read an object.
+//! - All other walks, and formats such as JSON, fail at an object, unless it is a number, a `bool`, a `char`
+//!   or a `String`: they treat it as that scalar.
+//!
+//! One loss is not reported. serde tries the variants of an `untagged` enum in turn, and turns a failed
+//! `flatten` of an `Option` into `None`. If such an attempt reads an object and then fails, and nothing else
+//! reads the object, it is dropped.

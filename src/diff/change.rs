@@ -33,6 +33,18 @@ pub struct Diff<T> {
 }
 
 /// One difference between two trees.
+///
+/// ```
+/// use treedef::{ChangeKind, TreeDef};
+///
+/// let old: TreeDef = "[[Point { x: * }; 3]; 4]".parse()?;
+/// let new: TreeDef = "[[Point { x: *, y: * }; 3]; 4]".parse()?;
+/// let diff = old.diff(&new);
+/// let [change] = &diff.changes[..] else { panic!("one change") };
+/// assert_eq!((change.path.to_string().as_str(), change.places()), ("[0][0].y", 12));
+/// assert_eq!(change.kind, ChangeKind::Added { position: 1, new: TreeDef::leaf() });
+/// # Ok::<(), treedef::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change<T> {
@@ -87,8 +99,7 @@ pub enum ChangeKind<T> {
 
 impl<T> Change<T> {
     /// The number of places that the change covers. A change in equal siblings is listed once, with
-    /// the path of the first. If that happens at several levels of a path, the counts are
-    /// multiplied.
+    /// the path of the first. For a change in each of 3 siblings, which are in each of 4 siblings, it is 12.
     pub fn places(&self) -> usize {
         self.spans.iter().fold(1, |places, span| places.saturating_mul(*span))
     }

@@ -39,7 +39,8 @@ impl TreeDef {
     /// Time and memory depend on the stored structure, in which equal siblings are one node. A diff
     /// takes at most some 2²⁶ steps to pair elements and to find renames. Beyond them, elements are
     /// paired by position, and a child with another name is another one. If there are more than 65,536
-    /// changes, or the options of the two differ, the diff is one change that replaces the whole.
+    /// changes, or if the structures were made with different options, the diff is one change that
+    /// replaces the whole.
     ///
     /// ```
     /// use treedef::{ChangeKind, TreeDef};

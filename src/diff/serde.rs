@@ -172,7 +172,7 @@ impl ChangeRecord {
 
 /// Serializes the list of changes: of structures, of signatures, and of trees with leaves of a
 /// [`LeafType`](crate::LeafType). A diff comes back unchanged: subtrees are texts with the kinds
-/// of leaves, e.g. `80u16`, and with the entries of maps in the order in which they came.
+/// of leaves, e.g. `80u16`, and with the entries of maps in insertion order.
 ///
 /// The list is the field `changes` of a record, because some formats (e.g. TOML) cannot have a list at
 /// their root.

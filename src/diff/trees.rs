@@ -39,8 +39,10 @@ impl<L: Clone + PartialEq> Diffable for Tree<L> {
 }
 
 impl<L: Clone + PartialEq> Tree<L> {
-    /// The changes from this tree to `new`: the changes of [`TreeDef::diff`], and changed leaves. The
-    /// limits are higher by 64 steps and one change for each leaf of this tree.
+    /// Returns the changes that turn this tree into `new`: the changes of [`TreeDef::diff`], and changed
+    /// leaves.
+    ///
+    /// The limits of [`TreeDef::diff`] grow with this tree: by 64 steps and one change for each leaf.
     ///
     /// Needs the feature `diff`.
     ///

@@ -1,4 +1,4 @@
-//! Saving treedefs to files and loading them.
+//! Files on disk: opening, saving and loading, for treedefs and trees.
 
 use std::borrow::Cow;
 use std::fs::{self, File};

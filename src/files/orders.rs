@@ -23,7 +23,7 @@ impl OrderWriter {
     /// Adds the insertion orders of structures. Their numbers start at `first`.
     pub(super) fn add(&mut self, orders: &[(usize, &[Insertion])], first: usize) -> Result<()> {
         for (structure, insertions) in orders {
-            let structure = count(first + structure)?; // both count what is in memory
+            let structure = count(first + structure)?; // both count things in memory
             for insertion in *insertions {
                 self.maps.push(OrderRow { structure, map: wide(insertion.map) });
                 self.positions.extend(insertion.order.iter().map(|position| wide(*position)));

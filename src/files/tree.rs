@@ -1,4 +1,4 @@
-//! A tree in a file: its structure and its leaves.
+//! Encodes and decodes a tree: its structure, its leaves and the insertion orders of its maps.
 
 use std::borrow::Cow;
 use std::ops::Range;

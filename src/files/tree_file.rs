@@ -1,4 +1,4 @@
-//! Trees in files.
+//! The methods of [`Tree`] for bytes and files.
 
 use std::path::Path;
 

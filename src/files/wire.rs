@@ -1,5 +1,5 @@
-//! The tables of a file: rows of numbers, flat, of fixed width, and independent of the types in memory. bincode
-//! writes the single numbers.
+//! The tables of a file: flat rows of integers of fixed width, independent of the types in memory. bincode writes and
+//! reads each integer.
 
 use bincode::config;
 

@@ -91,7 +91,7 @@ struct RuleWalk<'r, 'a> {
 struct CopiedNode<'r, 'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
-    /// The patterns that may name what is below.
+    /// The patterns that may name nodes below this one.
     patterns: Vec<PartialMatch<'r>>,
 }
 
@@ -367,7 +367,7 @@ impl Rules {
 }
 
 /// The value of a subtree with these leaves. A value has no statics and no opaque leaves, its maps are
-/// sorted, and what is absent is a node.
+/// sorted, and `None` is a node.
 pub(super) fn value_of(root: NodeRef<'_>, mut leaves: Vec<Leaf>) -> Result<Value> {
     if root.is_leaf()
         && let Some(leaf) = leaves.pop()

@@ -46,7 +46,7 @@ pub(super) struct Accepts {
     pub(super) levels: usize,
 }
 
-/// A label that comes next, and what was accepted before it.
+/// A label that comes next, and the leaves and levels that were accepted before it.
 pub(super) struct NextLabel {
     pub(super) role: Role,
     pub(super) accepts: Accepts,

@@ -164,6 +164,9 @@ pub fn flatten_objects<O: Clone + 'static>(
 /// let (leaves, treedef) = ordered.flatten(&[Some(1.5), None])?;
 /// assert_eq!(leaves.len(), 2);
 /// assert_eq!(treedef.to_string(), "#[insertion, none_is_leaf] (*, *)");
+/// assert_eq!(ordered.structure(&[Some(2.5), None])?, treedef);
+/// let signature = ordered.signature(&[Some(2.5), None])?;
+/// assert_eq!(signature.to_string(), "#[insertion, none_is_leaf] (f64, none)");
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -209,9 +212,12 @@ impl Flattener {
     /// Makes `None` a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of
     /// `Vec<f64>`.
     ///
-    /// A `Some` remains a node in two cases: around a `None` or a unit, whether or not newtypes and marks are between
-    /// them, and directly around another `Some`, or a mark on one. So nested options stay exact, also in serde's buffers.
-    /// Rules see the tree without the other `Some`s: a static is `3`, not `Some(3)`.
+    /// A `Some` remains a node in two cases, which keep nested options apart, also in serde's buffers:
+    ///
+    /// - around a `None` or a unit, also with newtypes or a mark between them: `Some(None)`, `Some(())`;
+    /// - directly around another `Some`, or around a mark on one: `Some(Some(x))`.
+    ///
+    /// Rules see the tree without the other `Some`s. A rule that makes the field `Some(3)` static stores `3`.
     ///
     /// ```
     /// use treedef::{Flattener, Leaf};
@@ -231,10 +237,21 @@ impl Flattener {
         self
     }
 
-    /// Makes types with two forms use the compact one instead of the human-readable one. An `IpAddr` is one
-    /// string leaf by default, and four numbers with `true`.
+    /// Sets what serde's `is_human_readable` returns to the value: `false` with `compact(true)`. Some types
+    /// then serialize in another way.
     ///
-    /// serde's own buffers (`flatten`, `untagged`, internal tags) always use the human-readable form.
+    /// serde's own buffers (`flatten`, `untagged`, internal tags) are always human-readable.
+    ///
+    /// ```
+    /// use std::net::Ipv4Addr;
+    ///
+    /// use treedef::{Flattener, Leaf};
+    ///
+    /// let address = Ipv4Addr::LOCALHOST;
+    /// assert_eq!(Flattener::new().flatten(&address)?.0, [Leaf::from("127.0.0.1")]);
+    /// assert_eq!(Flattener::new().compact(true).flatten_as::<u8>(&address)?.0, [127, 0, 0, 1]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     #[doc(alias = "human_readable")]
     pub fn compact(mut self, yes: bool) -> Self {
         self.options.compact = yes;
@@ -762,9 +779,10 @@ impl Flattener {
         }
     }
 
-    /// Adds facts about the types of an array crate that serde does not show: shapes and versions
-    /// are not numbers of the model, a list is a matrix, two bytes are a float. The page about
-    /// [arrays](crate::_guide::arrays) lists the types that need it.
+    /// Tells the flattener how an array crate serializes its types. For example,
+    /// [`ArrayRule::Ndarray`] makes the version and the sizes of an `ndarray` array static, so that only
+    /// its numbers are leaves. The page about [arrays](crate::_guide::arrays) lists the types that need a
+    /// rule.
     ///
     /// ```
     /// use treedef::{ArrayRule, Flattener};
@@ -957,7 +975,8 @@ impl TreeDef {
 }
 
 impl Value {
-    /// Records any serde value.
+    /// The value with its structure, for example to use it as a map key, a static or an opaque leaf. It is
+    /// recorded with the default options.
     ///
     /// # Errors
     ///

@@ -74,7 +74,7 @@ impl FollowedSeq {
 }
 
 impl Follower {
-    /// From now on, or no longer, values of a structure are expected.
+    /// Sets the structure that values are expected to have, or none.
     pub(super) fn install(&mut self, known: Option<KnownStructure>) {
         self.words =
             known.as_ref().map(|known| Arc::clone(&known.script.words)).unwrap_or_default();
@@ -145,7 +145,7 @@ impl Follower {
         }
     }
 
-    /// More elements like the last one came, at most those that are expected.
+    /// More elements like the last one came, but no more than are expected.
     pub(super) fn elements(&mut self, at: usize, count: usize) -> usize {
         let Follower { words, open, .. } = self;
         let Some(seq) = open.last_mut() else {

@@ -17,20 +17,20 @@ use super::word::{self, MOST_COMPARED, Tag, same};
 /// Distinct keys and statics.
 #[derive(Default)]
 pub(super) struct LabelTable {
-    /// Those of the script that the walk follows, or followed to its first difference. They have
+    /// The labels of the script that the walk follows, or followed to its first difference. They have
     /// the first numbers.
     followed: Arc<[Value]>,
-    /// Its own, which have the next ones.
+    /// The labels that no script has. They have the next numbers.
     own: Vec<Value>,
-    /// The number of the last one that came.
+    /// The number of the label that came last.
     pub(super) last: usize,
     /// The numbers of the first labels, by the hashes of their values. Later labels are added when one is looked up.
     index: HashIndex,
     /// How many keys since the last map began were new, one after the other.
     new_keys: usize,
-    /// Which of its own occurred again, up to the last one that did.
+    /// For each label in `own` whether it occurred again. Behind the last `true` it may end.
     occurred_again: Vec<bool>,
-    /// Some of its own may be equal to others, because they were not looked for.
+    /// Some labels in `own` may be equal to others, because they were not looked for.
     may_have_equals: bool,
     /// The structure is made of the words for the last time, and then nothing needs the labels any more.
     pub(super) are_moved: bool,
@@ -170,8 +170,8 @@ impl LabelTable {
         self.own.len() <= LabelLimits::OF_THREAD.labels
     }
 
-    /// The value of a key. One that occurred once is moved out if it can be: `table` takes 1.3 times as long if each
-    /// is cloned.
+    /// The value of a key. A key that occurred once is moved out if it can be: `table` of `benches/instructions` takes
+    /// 1.3 times as long if each key is cloned.
     pub(super) fn take_value(&mut self, number: usize) -> Option<Value> {
         match number.checked_sub(self.followed.len()) {
             Some(own) if self.are_moved && self.occurred_again.get(own) != Some(&true) => {

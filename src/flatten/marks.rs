@@ -54,7 +54,7 @@ impl Role {
     }
 }
 
-/// An object [among leaves](Objects::AmongLeaves): an opaque leaf around a scalar, as no other is.
+/// An object [among leaves](Objects::AmongLeaves): an opaque leaf around a scalar. No other opaque leaf is around one.
 pub(super) fn object_leaf(number: Leaf) -> Leaf {
     Leaf::Opaque(Arc::new(Value(Content::Scalar(number))))
 }

@@ -3,9 +3,9 @@
 //! serde calls the [`serializer`], which hands each call to the [`tape`]. While a value makes the calls of
 //! a [`script`] that was recorded before, the [`follower`] only compares. From the first difference on
 //! the [`recorder`] writes a word for each call, and [`nodes`] makes the nodes of the structure
-//! from them. [`drivers`] owns both and decides which one gets a call. Keys are explained in [`captures`], what
-//! survives a walk in [`walk`], errors in [`tape`]. What is there only for speed is in [`fast`], and in [`ruled`]
-//! for trees to which rules are applied.
+//! from them. [`drivers`] owns both and decides which one gets a call. [`captures`] explains keys, [`walk`] the
+//! state that outlives a walk, [`tape`] errors. [`fast`] is there only for speed, and so is [`ruled`], for trees
+//! to which rules are applied.
 
 #![allow(
     clippy::question_mark,

@@ -204,7 +204,7 @@ impl WordReader {
         Ok(())
     }
 
-    /// Reads the words of complete elements, and of what is around them so far. They are not needed any more.
+    /// Reads the words of complete elements and of the compounds around them. The words are not needed any more.
     pub(super) fn read_part(
         &mut self,
         words: &[Word],

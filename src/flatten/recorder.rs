@@ -43,11 +43,11 @@ pub(super) struct Recorder {
     reader: WordReader,
     /// Makes the nodes of captured values.
     inner: WordReader,
-    /// Nodes were made of words that are not there any more.
+    /// `Some` once nodes were made early, with the error if that failed.
     early: Option<Result<()>>,
 }
 
-/// A value that was recorded to become one value.
+/// A captured key, static or opaque leaf.
 pub(super) enum CapturedValue {
     Scalar(Leaf),
     /// The number of its label.
@@ -191,7 +191,7 @@ impl Recorder {
         seq.start = words.len();
     }
 
-    /// The words of the last element, and then those of the others among the last ones that may come again.
+    /// The words of the last element, and then the words of earlier elements that may come again.
     pub(super) fn forms(&self) -> impl Iterator<Item = (usize, usize)> {
         let seq = self.open.last();
         let last = seq.and_then(|seq| seq.last);

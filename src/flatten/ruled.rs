@@ -37,7 +37,7 @@ struct RuledStructure {
     limits: Limits,
     from: Arc<Encoding>,
     made: Arc<Encoding>,
-    /// The statics may be others than those of `made`.
+    /// The statics may differ from the statics of `made`.
     ignores_statics: bool,
     parts: Vec<RuledPart>,
 }
@@ -50,7 +50,7 @@ enum RuledPart {
     Static(Leaf),
 }
 
-/// What became of all leaves so far, unless that is unknown or too much.
+/// What became of all leaves so far. `None` if nothing asked for it, or if it takes too much memory.
 pub(super) struct RuledParts(Option<Vec<RuledPart>>);
 
 impl RuledParts {
@@ -100,7 +100,7 @@ pub(super) fn spare() -> Vec<Leaf> {
     SPARE.try_with(Cell::take).unwrap_or_default()
 }
 
-/// A value of the structure `found` became one like `like`.
+/// Remembers for the next walk that these rules turn the structure `found` into `like`, and what became of each leaf.
 pub(super) fn note(
     (rules, ignores_statics): (&Arc<Rules>, bool),
     found: &TreeDef,
@@ -116,7 +116,8 @@ pub(super) fn note(
     let _ = LAST.try_with(|last| last.set(Some(Box::new(ruled)))); // fails only while the thread ends
 }
 
-/// If the last value had the structure `found` and became `like` by these rules, and so does this one: puts its leaves.
+/// Puts the leaves without applying the rules, if the thread remembers that these rules turn `found` into `like`, and
+/// the leaves in statics are the same. Returns whether it did.
 pub(super) fn put_again(
     (rules, ignores_statics): (&Arc<Rules>, bool),
     found: &TreeDef,

@@ -138,7 +138,7 @@ pub(crate) enum ArrayMeaning {
 pub(crate) struct Collector {
     /// Where the walk puts the leaves.
     pub(crate) sink: fn() -> Sink,
-    /// Makes the tree of what is there.
+    /// Makes the tree from the leaves in the sink.
     pub(crate) collect: fn(&TreeDef, Sink, &[ArrayHint]) -> Result<Tree<Leaf>>,
 }
 
@@ -148,7 +148,7 @@ impl fmt::Debug for Collector {
     }
 }
 
-/// Facts about the types of array crates that serde does not show: for
+/// How an array crate serializes a type: an argument of
 /// [`Flattener::array_rule`](crate::Flattener::array_rule).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

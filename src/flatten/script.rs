@@ -42,7 +42,7 @@ impl Script {
 pub(super) struct KnownStructure {
     pub(super) encoding: Arc<Encoding>,
     pub(super) script: Arc<Script>,
-    /// The script is of another structure, which differs in statics alone. Those of a value are not compared.
+    /// The script is of another structure, which differs in statics alone. The statics of a value are not compared.
     pub(super) ignores_statics: bool,
 }
 
@@ -51,7 +51,8 @@ impl KnownStructure {
         KnownStructure { encoding, script, ignores_statics: false }
     }
 
-    /// For values of the structure `like` but for their statics, if this one is such.
+    /// The structure `like`, for values that equal it except for statics. The caller knows that this structure is `like`
+    /// or differs from it in statics alone.
     pub(super) fn as_ignoring_statics_of(&self, like: &TreeDef) -> Self {
         let (encoding, script) = (Arc::clone(&like.encoding), Arc::clone(&self.script));
         KnownStructure { encoding, script, ignores_statics: true }
@@ -63,7 +64,7 @@ impl KnownStructure {
         Some(KnownStructure::new(Arc::clone(&like.encoding), script))
     }
 
-    /// Whether it is the very structure, not only an equal one.
+    /// Whether both share one [`Encoding`]. An equal one at another address does not count.
     pub(super) fn is_of(&self, like: &TreeDef) -> bool {
         Arc::ptr_eq(&self.encoding, &like.encoding)
     }
@@ -85,7 +86,7 @@ pub(super) fn is_small(encoding: &Encoding) -> bool {
 pub(super) struct Memory {
     /// The structures that occurred twice, or once in `flatten_like`, the most recently used first.
     known: Vec<KnownStructure>,
-    /// The last structure that a value had but for its statics, with the script of the value.
+    /// The structure of the last `flatten_like` that ignored statics, with a script of the walked value.
     pub(super) ignoring_statics: Option<KnownStructure>,
     /// The hashes of the last structures that occurred once. Most of these never occur again, so copies
     /// would not pay.
@@ -97,7 +98,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Notes that a structure with these words came. Returns whether it did lately.
+    /// Notes the hash of these words. Returns whether it was among the last eight hashes: then the words are worth a
+    /// copy. If other words have the same hash, the copy was for nothing, and nothing else happens.
     pub(super) fn note(&mut self, words: &[Word]) -> bool {
         let hash = self.hasher.hash_one(words);
         let again = self.once.contains(&hash);
@@ -129,7 +131,7 @@ impl Memory {
         self.known.first()
     }
 
-    /// The very structure, if the thread or the treedef has its script.
+    /// The structure that shares its [`Encoding`] with `like`, if the thread or the treedef has its script.
     pub(super) fn like(&mut self, like: &TreeDef, ignores_statics: bool) -> Option<KnownStructure> {
         if !ignores_statics {
             let known = self.find(|known| known.is_of(like)).cloned();

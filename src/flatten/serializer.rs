@@ -437,7 +437,7 @@ impl<'t> Serializer for Writer<'t> {
             let mut progress = Progress::default();
             let mut next = items.next();
             loop {
-                // Borrowed, because code that notes what was moved would be compiled for each type.
+                // Borrowed, because otherwise each type gets code that notes whether the item was moved.
                 let Some(item) = &next else { return seq.end() };
                 let owning = seq.tape.rows.owning;
                 let child = call_stack::grow!(item.serialize(seq.place(false)));

@@ -108,7 +108,8 @@ pub(super) struct Failure {
 }
 
 impl Tape {
-    /// The type of the next value may own something.
+    /// Counts the values whose type needs to be dropped. No [row](super::fast::rows) is tried after an element with
+    /// such a value: it might give its content away only once.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn count_owning(&mut self, owning: bool) {
         self.rows.owning = self.rows.owning.wrapping_add(usize::from(owning));

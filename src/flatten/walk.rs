@@ -42,12 +42,13 @@ thread_local! {
 /// of `small` in `benches/instructions` take 1.3 times as long.
 const MOST_EXPECTED: usize = 64;
 
-/// The structure of a value.
+/// Where the structure of a walked value comes from.
 enum WalkEnd {
-    /// That of the treedef which the value should be like.
+    /// The value was followed with the script of the treedef that it should be like.
     Expected,
-    /// One that the thread remembers.
+    /// The thread remembers it.
     Known(TreeDef),
+    /// It was recorded, and its nodes were made.
     New(NewStructure),
 }
 
@@ -57,8 +58,8 @@ pub(super) struct ValueWalk {
 }
 
 impl ValueWalk {
-    /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else the one
-    /// that the thread met last among those that came twice.
+    /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else the most recently used
+    /// structure in the memory of the thread.
     pub(super) fn begin(leaves: Sink, settings: Settings, like: Option<(&TreeDef, bool)>) -> Self {
         let mut walk = ValueWalk::spared();
         walk.prepare(leaves, settings, like);
@@ -101,7 +102,7 @@ impl ValueWalk {
         self.install_script(options, like);
     }
 
-    /// Expects the structure `like`, or else the last one that came.
+    /// Expects the structure `like`, or else the most recently used one.
     fn install_script(&mut self, options: Options, like: Option<(&TreeDef, bool)>) {
         let Tape { drivers, memory, .. } = &mut *self.tape;
         let is_expected = |known: &KnownStructure| match like {

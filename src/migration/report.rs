@@ -67,8 +67,9 @@ pub struct Migration {
     /// The leaf, the kind of node or the length differs, e.g. because a number was converted, or a
     /// `Vec<f64>` became a `[f64; 3]`, which is a tuple. The paths are the paths in the value.
     /// Differences below are listed too.
-    /// \n For equal numbers of different kinds, or with the same nearest `f32`, the entry names the
-    /// kinds; for other leaves it has the values.
+    ///
+    /// If only the kinds of two numbers differ, the entry has the kinds: `expected u32, found u64`. So
+    /// it has if an `f64` became its nearest `f32`. For other leaves it has the values.
     ///
     /// Some kinds of nodes are the same here: a struct and a map with its fields as keys, a tuple
     /// and a tuple struct, a unit and a unit struct, and a value with and without a `Some` around

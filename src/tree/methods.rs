@@ -140,7 +140,7 @@ impl<O: Clone + 'static> Tree<O> {
 
 /// # Take apart
 impl<L> Tree<L> {
-    /// The structure.
+    /// The structure of the tree.
     pub fn treedef(&self) -> &TreeDef {
         &self.treedef
     }
@@ -357,6 +357,9 @@ impl<L> Tree<L> {
 
     /// Applies `f` to every leaf and its path.
     ///
+    /// Each path is an allocation. If `f` needs the paths of few leaves, [`select_mut`](Self::select_mut)
+    /// makes only these.
+    ///
     /// ```
     /// use treedef::Tree;
     ///
@@ -386,6 +389,10 @@ impl<L> Tree<L> {
     }
 
     /// The leaves with their paths, in order.
+    ///
+    /// Each path is an allocation. [`leaves`](Self::leaves) has the leaves alone,
+    /// [`blocks`](Self::blocks) one path for each array, and [`select`](Self::select) the leaves that a
+    /// pattern matches.
     ///
     /// ```
     /// use treedef::Tree;
@@ -814,13 +821,14 @@ impl<L> Tree<L> {
     /// Keeps the leaves that `kept` chooses.
     ///
     /// A node that loses all its leaves is removed with its field or key. A node that never had
-    /// leaves stays if its parent stays. Elements after a removed element move up.
+    /// leaves stays if its parent stays. Elements after a removed element move up. The root stays: if it
+    /// loses all its leaves, a `Some` becomes `None`.
     ///
     /// # When to use which
     ///
     /// If you also need the other leaves, use [`split`](Self::split), which fails if one of the two parts
     /// is not a tree, e.g. if all leaves below a newtype are kept. If every leaf has to keep its place, use
-    /// [`partition`](Self::partition), where all three are compared.
+    /// [`partition`](Self::partition), whose table compares the three.
     ///
     /// # Errors
     ///
@@ -852,8 +860,8 @@ impl<L> Tree<L> {
     /// # When to use which
     ///
     /// If you need only one part, use [`filter`](Self::filter). If leaves have to keep their places, or the
-    /// elements of a sequence are divided, use [`partition`](Self::partition), where all three are
-    /// compared.
+    /// elements of a sequence are divided, use [`partition`](Self::partition), whose table compares the
+    /// three.
     ///
     /// # Errors
     ///
@@ -916,7 +924,7 @@ impl<L> Tree<L> {
         self.parted(parts, chosen)
     }
 
-    /// Each part visits the whole structure, and may be a copy of it.
+    /// Refuses too many parts: each part visits the whole structure, and may be a copy of it.
     fn expect_parts(&self, parts: usize) -> Result<()> {
         let looked_at = self.treedef.root().work().saturating_mul(parts);
         self.treedef.limits.expect_work(looked_at, self.leaves_in_memory())
@@ -1413,7 +1421,7 @@ impl<L> Tree<L> {
 }
 
 impl<L> Tree<Vec<L>> {
-    /// The trees of the first elements of all leaves, of the second elements, and so on.
+    /// Undoes [`stack`](Self::stack): a tree whose leaves are vectors of `n` elements becomes `n` trees.
     ///
     /// # Errors
     ///
@@ -1498,7 +1506,8 @@ impl Tree<Leaf> {
 }
 
 impl<L> Tree<L> {
-    /// The leaves with distinct keys; of leaves with equal keys, the first. A leaf can be its own key.
+    /// Lists each distinct leaf once, with the places where it occurs. Leaves are equal if `key` returns equal
+    /// values for them: a leaf itself, a part of it, or its address.
     ///
     /// ```
     /// use treedef::Tree;

@@ -9,7 +9,7 @@ use crate::leaf::float::narrow;
 use crate::message::brief;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
 
-/// Turns a vector back into a tree; made by [`Tree::ravel`].
+/// Turns a vector back into a tree: the result of [`Tree::ravel`], which has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ravel {
     treedef: TreeDef,

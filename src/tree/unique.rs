@@ -5,7 +5,7 @@
 use crate::error::{Cause, Result};
 use crate::model::Tree;
 
-/// The distinct leaves of a tree, and their places.
+/// The distinct leaves of a tree, and their places: the result of [`Tree::unique_by`], which has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unique<L> {
     /// The distinct leaves, in the order of their first occurrence.

@@ -17,10 +17,12 @@ use crate::treedef::parts::PartsBuilder;
 /// neighbours are stored once.
 ///
 /// ```
-/// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
+/// use treedef::{Limits, NodeHead, NodeKind, TreeDefBuilder, Value};
 ///
-/// let mut builder = TreeDefBuilder::new();
+/// let mut builder = TreeDefBuilder::new().limits(Limits { max_depth: 8, ..Limits::default() });
 /// builder.open(NodeHead { name: "Net", ..NodeKind::Struct.into() }, 1)?;
+/// builder.field("name")?;
+/// builder.static_value(&Value::of("mlp")?, 1)?;
 /// builder.field("layers")?;
 /// builder.open(NodeKind::Seq, 1)?;
 /// builder.insert(&"{\"b\": *, \"w\": *}".parse()?, 3)?;
@@ -29,7 +31,10 @@ use crate::treedef::parts::PartsBuilder;
 /// builder.leaves(1)?;
 /// builder.close()?;
 /// let treedef = builder.finish()?;
-/// assert_eq!(treedef.to_string(), r#"Net { layers: [{"b": *, "w": *}; 3], scale: * }"#);
+/// assert_eq!(
+///     treedef.to_string(),
+///     r#"Net { name: static "mlp", layers: [{"b": *, "w": *}; 3], scale: * }"#
+/// );
 /// # Ok::<(), treedef::Error>(())
 /// ```
 ///
@@ -99,7 +104,7 @@ impl UnfinishedNode {
 }
 
 impl TreeDefBuilder {
-    /// No node yet.
+    /// Creates a builder without nodes.
     pub fn new() -> Self {
         TreeDefBuilder::default()
     }
@@ -152,7 +157,7 @@ impl TreeDefBuilder {
         Ok(())
     }
 
-    /// The field of the next child, in a struct or a struct variant.
+    /// Names the field of the next child, in a struct or a struct variant.
     ///
     /// # Errors
     ///
@@ -168,7 +173,7 @@ impl TreeDefBuilder {
         }
     }
 
-    /// The key of the next child, in a map. Keys may be added in any order; the treedef has its
+    /// Sets the key of the next child, in a map. Keys may be added in any order; the treedef has its
     /// entries, and so its leaves, in the order of the keys, and remembers the insertion order. If
     /// a part has [the order of insertion](crate::MapOrder::Insertion), the treedef has it, too.
     ///
@@ -260,7 +265,7 @@ impl TreeDefBuilder {
         })
     }
 
-    /// The treedef.
+    /// Returns the treedef.
     ///
     /// # Errors
     ///

@@ -12,7 +12,9 @@ use crate::treedef::walk::{Event, Visits, Walk};
 use super::insertion::insertion_order;
 use super::parts::PartsBuilder;
 
-/// The action for a node and everything below it.
+/// The action for a node and everything below it: the result of a function that edits a
+/// [`TreeDef`] or a [`Tree`](crate::Tree). [`TreeDef::edit`] and [`Tree::edit`](crate::Tree::edit) have
+/// examples.
 ///
 /// The idea is from dm-tree's `traverse`, whose function returns either `None` or a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

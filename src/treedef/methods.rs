@@ -24,7 +24,7 @@ use super::walk::{Event, LeafPaths, Nodes, PairEvent, PairWalk};
 
 /// # Make
 impl TreeDef {
-    /// `*`
+    /// The structure of one leaf: `*`.
     ///
     /// # When to use which
     ///
@@ -41,7 +41,7 @@ impl TreeDef {
         builder.finish_part()
     }
 
-    /// `[*, *]`
+    /// The structure of a sequence with these elements: `[*, *]`.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl TreeDef {
         around(NodeKind::Seq.into(), children.into_iter().map(|it| ((), it)), |_, ()| Ok(()))
     }
 
-    /// `[*; 1000]`. The elements are stored once.
+    /// The structure of a sequence with `count` equal elements: `[*; 1000]`. They are stored once.
     ///
     /// # Errors
     ///
@@ -84,16 +84,25 @@ impl TreeDef {
         builder.finish()
     }
 
-    /// `(*, *)`
+    /// The structure of a tuple or an array with these elements: `(*, *)`.
     ///
     /// # Errors
     ///
     /// Same as [`seq`](Self::seq).
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let pair = TreeDef::tuple([TreeDef::leaf(), TreeDef::leaf()])?;
+    /// assert_eq!(pair, treedef::structure(&[0.5, 1.5])?);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
         around(NodeKind::Tuple.into(), children.into_iter().map(|it| ((), it)), |_, ()| Ok(()))
     }
 
-    /// `Point { x: *, y: * }`
+    /// The structure of a struct with these fields: `Point { x: *, y: * }`. [`seq`](Self::seq) shows how to
+    /// call it.
     ///
     /// # Errors
     ///
@@ -106,8 +115,11 @@ impl TreeDef {
         around(head, fields, |builder, field| builder.field(field.to_owned()))
     }
 
-    /// `{"a": *, "b": *}`. The entries are sorted by their keys, and their insertion order is
-    /// remembered. For a key that occurs twice, see [`parse_with`](Self::parse_with).
+    /// The structure of a map with these entries: `{"a": *, "b": *}`. The entries are sorted by their keys,
+    /// and their insertion order is remembered. For a key that occurs twice, see
+    /// [`parse_with`](Self::parse_with).
+    ///
+    /// To apply a function to leaves, use [`Tree::map`](crate::Tree::map).
     ///
     /// # Errors
     ///

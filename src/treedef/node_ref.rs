@@ -13,15 +13,26 @@ use crate::path::{Key, Path};
 /// A position in a treedef: one node of the expanded tree. It is cheap to copy.
 ///
 /// ```
-/// use treedef::{Key, NodeKind};
+/// use treedef::{Key, NodeKind, TreeDef};
 ///
-/// let (_, treedef) = treedef::flatten(&vec![("a", 1), ("b", 2)])?;
+/// let text = r#"Net { name: static "a", layers: [{"b": *, "w": *}; 9], act: Act::Tanh }"#;
+/// let treedef: TreeDef = text.parse()?;
 /// let root = treedef.root();
-/// assert_eq!(root.kind(), NodeKind::Seq);
-/// assert_eq!(root.num_children(), 2);
-/// let second = root.child(1).unwrap();
-/// assert_eq!(second.kind(), NodeKind::Tuple);
+/// assert_eq!((root.kind(), root.name()), (NodeKind::Struct, Some("Net")));
+/// assert_eq!(root.fields(), ["name", "layers", "act"]);
+/// assert_eq!((root.num_children(), root.num_leaves()), (3, 18));
+///
+/// let [name, layers, act] = root.children().collect::<Vec<_>>()[..] else { panic!("three") };
+/// assert_eq!(name.static_value().unwrap().as_str(), Some("a"));
+/// assert_eq!(act.variant(), Some("Tanh"));
+/// assert_eq!(root.position(&Key::Field("layers".into())), Some(1));
+/// // One run of nine equal layers.
+/// assert_eq!(layers.runs().map(|(_, count)| count).collect::<Vec<_>>(), [9]);
+///
+/// let second = layers.child(1).unwrap();
 /// assert_eq!(second.leaf_range(), 2..4);
+/// assert_eq!(second.key(1).unwrap(), Key::Entry(second.entry_keys()[1].clone()));
+/// assert!(second.child(1).unwrap().is_leaf());
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Copy)]

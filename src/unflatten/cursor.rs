@@ -43,7 +43,7 @@ pub(super) struct Cursor<'de> {
     /// The layout of the elements that are read ahead. It is not with them, because each sequence would
     /// have to drop it.
     pub(super) fixed: Option<Box<FixedNode<'de>>>,
-    /// The locations of the children of maps that are read in another order. Those that are read last are
+    /// The locations of the children of maps that are read in another order. The children that are read last are
     /// at the end.
     pub(super) locations: Vec<Location<'de>>,
     /// The current name, if a name was found.
@@ -120,7 +120,7 @@ pub(super) struct DepthBudget {
     passes: u32,
 }
 
-/// A compound that is being read: where it is, for its errors, and what is put back after it.
+/// A compound that is being read: its place, for errors, and the state that is restored after it.
 #[derive(Clone, Copy)]
 pub(super) struct OpenCompound {
     /// The number of stored nodes from this one on.

@@ -19,7 +19,7 @@ pub(super) struct Elements<'c, 'de> {
 }
 
 impl<'c, 'de> Elements<'c, 'de> {
-    /// Those of the sequence at the cursor, which [may be read](Cursor::is_sequence).
+    /// The elements of the sequence at the cursor, which [may be read](Cursor::is_sequence).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of(cursor: &'c mut Cursor<'de>) -> Self {
         let (parent, mut next) = (cursor.parent(), NextChild::of(cursor));

@@ -18,8 +18,8 @@ use super::hints;
 pub(super) struct Entries<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     keys: EntryKeys<'de>,
-    /// Where the locations of the children of a map with an order begin, among those that the cursor
-    /// keeps. So this has nothing to drop.
+    /// Where the locations of the children of a map with an order begin, in `Cursor::locations`. They are there so that
+    /// this has nothing to drop.
     locations: usize,
     count: usize,
     /// How many keys were handed out.
@@ -40,7 +40,7 @@ pub(super) struct Entries<'c, 'de> {
 enum EntryKeys<'de> {
     Names(&'de [Name]),
     Keys(&'de [Value]),
-    /// In the order in which they came.
+    /// In insertion order.
     Inserted(&'de [Value], &'de Arc<[usize]>),
     /// The elements of a sequence, as the first fields of a struct, and no more than it has. If a
     /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the
@@ -51,7 +51,7 @@ enum EntryKeys<'de> {
 }
 
 impl<'c, 'de> Entries<'c, 'de> {
-    /// Those of the node at the cursor, which [may be read](Cursor::is_map).
+    /// The entries of the node at the cursor, which [may be read](Cursor::is_map).
     #[inline(never)]
     pub(super) fn of(cursor: &'c mut Cursor<'de>, fields: &'static [&'static str]) -> Self {
         let labels = cursor.data().map(|data| &data.labels);
@@ -72,7 +72,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         Entries::new(cursor, parent, keys, count, next, fields)
     }
 
-    /// Those of a map with insertions, of a variant, or of a sequence that is read as a struct.
+    /// The entries of a map with insertions, of a variant, or of a sequence that is read as a struct.
     #[inline(never)]
     fn of_other(cursor: &'c mut Cursor<'de>, fields: &'static [&'static str]) -> Self {
         let (parent, mut next) = (cursor.parent(), NextChild::of(cursor));
@@ -120,7 +120,7 @@ impl<'c, 'de> Entries<'c, 'de> {
     /// Goes to the next key, if there is one. Unless it is a structure of its own, reading it moves
     /// nothing. So this goes to the place of its value at once.
     ///
-    /// What is rare is a call of its own at the end, so that the rest needs no room on the stack.
+    /// Rare cases are a call of their own at the end, so that the rest needs no room on the stack.
     #[inline(never)]
     fn step(&mut self) -> bool {
         let position = self.position;

@@ -6,7 +6,7 @@ use crate::model::Name;
 use crate::treedef::lookup::distance;
 use crate::treedef::node_ref::NodeRef;
 
-/// serde says nothing of what an untagged enum tried.
+/// Adds the node that an untagged enum could not read: serde's error does not say it.
 #[cold]
 pub(super) fn of_untagged(node: NodeRef<'_>, error: Error) -> Error {
     match error.cause() {
@@ -111,8 +111,8 @@ pub(super) fn of_wide_integer(error: Error) -> Error {
     }
 }
 
-/// The name that a missing field perhaps had before, of those that the type does not know: the one
-/// that is spelled nearly so; or the only one, if the type finds all other fields.
+/// The name that a missing field perhaps had before. `unknown` are the fields that the type does not know: the one
+/// with nearly the same spelling, or the only one if the type finds all other fields.
 fn old_name<'n>(unknown: &[&'n Name], finds_others: bool, missing: &str) -> Option<&'n Name> {
     let spelled = unknown.iter().filter_map(|name| Some((distance(missing, name)?, *name)));
     let nearest = spelled.min_by_key(|(distance, _)| *distance).map(|(_, name)| name);

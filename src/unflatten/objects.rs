@@ -37,7 +37,7 @@ pub fn unflatten_objects<T: DeserializeOwned, O: Clone + 'static>(
     taking_all(treedef, objects, |source| rebuild(treedef, source))
 }
 
-/// Rebuilds a value in place, as [`unflatten_into`](crate::unflatten_into) does, of objects.
+/// Rebuilds a value from objects in place, as [`unflatten_into`](crate::unflatten_into) does from leaves.
 ///
 /// # Errors
 ///

@@ -228,7 +228,7 @@ fn expect_fit(treedef: &TreeDef, leaves: &Source<'_>) -> Result<()> {
     treedef.expect_work(leaves.len())
 }
 
-/// Made in its place: it is large.
+/// Apart from the checks, so that the large cursor is built in the place of the caller, not copied out of a `Result`.
 #[inline(never)]
 fn cursor<'de>(treedef: &'de TreeDef, leaves: Source<'de>) -> Cursor<'de> {
     let (compact, levels) = (treedef.encoding.options.compact, deepest(treedef.limits));

@@ -2,7 +2,7 @@
 //!
 //! serde asks for a type, and most leaves are of that type. So a request looks at such a leaf
 //! first, which is one test of a length and one of a kind. Anything else goes the general way: a
-//! leaf of another type, a name, a leaf of a key or a static, what is inside a newtype.
+//! leaf of another type, a name, a leaf of a key or a static, the inside of a newtype.
 
 use std::mem;
 

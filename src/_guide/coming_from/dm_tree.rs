@@ -86,7 +86,7 @@
 //!
 //! - **None** is a node without leaves. In dm-tree it is a leaf; [`Flattener::none_is_leaf`] makes
 //!   it one here.
-//! - **Keys** are sorted as in dm-tree, even mixed ones, and maps get their own order back.
+//! - **Keys** are sorted as in dm-tree, even mixed ones, and maps are rebuilt in insertion order.
 //!   **Fields** of structs are in the order of their declaration, as for attrs.
 //! - **The structure is a value of its own**, a [`TreeDef`], that can be stored, printed and
 //!   compared.

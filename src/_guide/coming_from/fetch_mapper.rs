@@ -84,7 +84,7 @@
 //! - **Equality** compares the leaves or a key, not addresses.
 //! - **None** is a node or a leaf, and an error only if you say so.
 //! - **Too many or too few results** are an error. TensorFlow drops surplus results.
-//! - **Keys of maps** are sorted, and a map gets its own order back. **Fields** are in the order of
+//! - **Keys of maps** are sorted, and a map is rebuilt in insertion order. **Fields** are in the order of
 //!   their declaration.
 //! - **The kind of a container** is preserved. In TensorFlow subclasses of lists become plain
 //!   lists.

@@ -189,7 +189,7 @@
 //!   too, with the key `?`, so `Some(1)` and `1` have different structures. With
 //!   [`none_is_leaf`](Flattener::none_is_leaf), `None` is a leaf, and `Some(x)` has the structure of `x`.
 //! - **Keys of maps** are sorted as in JAX, but may be of any type, even mixed. A map type that
-//!   keeps its own order gets it back: mapping `{'z': 1, 'a': 2}` does not reorder it. `1`, `1.0`
+//!   has an insertion order is rebuilt in it: mapping `{'z': 1, 'a': 2}` does not reorder it. `1`, `1.0`
 //!   and `true` are three keys.
 //! - **Fields of structs** are in the order of their declaration. Field names and type names are
 //!   part of the structure.

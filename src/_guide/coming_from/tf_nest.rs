@@ -115,7 +115,7 @@
 //!
 //! - **None** is a node without leaves. In `tf.nest` it is an atom; [`Flattener::none_is_leaf`]
 //!   makes it one here.
-//! - **Keys** are sorted as in `tf.nest`, even mixed ones, and maps get their own order back.
+//! - **Keys** are sorted as in `tf.nest`, even mixed ones, and maps are rebuilt in insertion order.
 //!   **Fields** of structs are in the order of their declaration.
 //! - **The structure is a value of its own**, a [`TreeDef`], that can be stored, printed and
 //!   compared. An example value is only one way to get it.

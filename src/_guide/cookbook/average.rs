@@ -26,4 +26,5 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! For trees without such a difference, it is one line: `Tree::stack(trees)?.map(mean_of)`.
+//! If `trees` of type `Vec<Tree<f32>>` have equal statics, one line is enough:
+//! `Tree::stack(trees)?.map(|xs| xs.iter().sum::<f32>() / xs.len() as f32)`.

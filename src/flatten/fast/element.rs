@@ -2,7 +2,7 @@
 //! are in the script or recorded.
 //!
 //! Each call is compared with the next word. The new call is a constant at compile time, so this is
-//! cheap. Numbers are stored as bits, beside those of the elements before, in the same way for all
+//! cheap. Numbers are stored as bits, behind the numbers of earlier elements, in the same way for all
 //! types of leaves. This makes a `Vec` of particles as fast as a `Vec` of numbers: rows `particles`
 //! and `wide` in `benches/ratios`.
 //!

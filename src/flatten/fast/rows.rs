@@ -56,7 +56,7 @@ pub(in crate::flatten) struct Row<'r> {
     drivers: &'r mut Drivers,
     /// The forms that elements may have, the expected one first. There are none while a script is followed.
     forms: &'r [RowForm],
-    /// The elements that are not recorded yet, before those of the first form from the cell `since` on.
+    /// The elements that are not recorded yet. The elements of the first form from the cell `since` on come behind them.
     runs: &'r mut Vec<FormRun>,
     since: usize,
     /// The row ends when there are many words.
@@ -417,8 +417,8 @@ impl Rows {
 }
 
 impl RowBuffers {
-    /// From now on elements like the last one before `at` are expected, and if that is recorded, those of the other
-    /// forms. Returns the place behind the likely ones. `None` if a row may not take elements like the last one.
+    /// From now on elements like the last one before `at` are expected, and if that is recorded, also elements of the
+    /// other forms. Returns the place behind the likely ones. `None` if a row may not take elements like the last one.
     fn expect(&mut self, drivers: &Drivers, at: usize) -> Option<ElementPosition> {
         let RowBuffers { cells, forms, .. } = self;
         cells.expect_none();

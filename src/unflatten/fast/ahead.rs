@@ -62,7 +62,7 @@ impl Floats<'_> {
     }
 }
 
-/// Reads a leaf. Those of the size of the type, which are most, and `i64`s are read by code for their kind.
+/// Reads a leaf. Code for each kind reads leaves of the size of the type, which are most, and `i64`s.
 #[inline(always)]
 fn of_typed<'t, T: Deserialize<'t>>(leaves: Typed<'_>, leaf: usize) -> Option<T> {
     each_scalar! { [bool signed unsigned] ($kind $type) => {
@@ -90,7 +90,7 @@ enum RunKind {
     Leaves,
     /// Floats, which [`NextChild`] does not count.
     Floats,
-    /// They have the layout that is with the cursor. What is read by the cursor may change that.
+    /// They have the layout that is with the cursor. If the cursor reads something else, that may change.
     Fixed,
 }
 

@@ -5,7 +5,7 @@
 //!   step of the cursor; elements of a fixed layout are read beside each other.
 //! - [`plain`]: the deserializers of these two.
 //!
-//! What is known of such elements before they are read is their [layout](super::layout).
+//! Their [layout](super::layout) is known before they are read.
 
 pub(super) mod plain;
 pub(super) mod ahead;
