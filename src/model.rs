@@ -271,7 +271,7 @@ pub(crate) struct Word {
     pub(crate) code: u64,
 }
 
-/// Two blocks of items to swap: their lengths and their first items.
+/// Two ranges of items to swap: their common length and their first items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Swap {
     pub a: usize,
@@ -391,7 +391,7 @@ pub struct Tree<L> {
 /// The structure of a value without its leaves: the kinds of all containers, and the names, keys
 /// and statics.
 ///
-/// It is immutable and cheap to clone. Equality and hash compare only the structure. They ignore
+/// It is immutable and cheap to clone, and threads can share it. Equality and hash compare only the structure. They ignore
 /// the insertion order of map entries and the [`Limits`].
 ///
 /// The text form looks like the value, with `*` for each leaf, and parses back:
@@ -673,10 +673,10 @@ pub(crate) struct Insertion {
 /// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 56 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
 /// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
 ///
-/// In a text, a run of equal elements is written once, as `; n`, but each field of a struct is written: a
-/// struct may hold two equal structs, which hold two equal structs, and so on. So printing is limited by
-/// the nodes of the text, plus 64 for each stored node. A file has each name once, for any number of
-/// fields. So the names in memory may take `max_work / 16` bytes, 1 MiB by default, plus 16 times the size of
+/// A text has a run of equal elements once, as `; n`, but it has each field of a struct. If a struct holds
+/// two equal structs, which hold two equal structs, and so on, a small structure has a long text. So printing
+/// is limited by the nodes of the text, plus 64 for each stored node. A file has each name once, for any
+/// number of fields. So the names in memory may take `max_work / 16` bytes, 1 MiB by default, plus 16 times the size of
 /// the file.
 ///
 /// The defaults allow ten million leaves or absent values, and megabytes of statics and names. A

@@ -50,14 +50,14 @@ rows! {
 }
 
 /// A part of a file with one checksum. The leaves are no such part: they follow behind the checksums of their
-/// blocks, so that some can be read without the others.
+/// chunks, so that some can be read without the others.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     Structure,
     Orders,
     Values,
     Kinds,
-    Blocks,
+    Chunks,
 }
 
 pub(super) const STRUCTURE: &str = "the structure";
@@ -67,7 +67,7 @@ pub(super) const KINDS: &str = "the kinds of the leaves";
 const PARTS: [&str; 5] = [STRUCTURE, ORDERS, VALUES, KINDS, "the checksums of the leaves"];
 
 /// The number of bytes of leaves that share a checksum.
-pub(super) const BLOCK: u64 = 1 << 16;
+pub(super) const CHUNK: u64 = 1 << 16;
 
 /// The content of a new file.
 pub(super) struct NewFile<'a> {
@@ -82,9 +82,9 @@ pub(super) struct NewFile<'a> {
 impl NewFile<'_> {
     pub(super) fn write(&self) -> Vec<u8> {
         let [structure, orders, values, kinds, leaves] = self.parts;
-        let mut blocks = Vec::new();
-        for block in leaves.chunks(1 << 16) {
-            hash(block).write(&mut blocks);
+        let mut chunks = Vec::new();
+        for chunk in leaves.chunks(1 << 16) {
+            hash(chunk).write(&mut chunks);
         }
         let len = |part: &[u8]| wide(part.len());
         let [nodes, count] = self.counts;
@@ -97,11 +97,11 @@ impl NewFile<'_> {
             nodes: wide(nodes),
             leaves: wide(count),
             lengths: [len(structure), len(orders), len(values), len(kinds), len(leaves)],
-            checksums: [hash(structure), hash(orders), hash(values), hash(kinds), hash(&blocks)],
+            checksums: [hash(structure), hash(orders), hash(values), hash(kinds), hash(&chunks)],
         };
         parts.write(&mut header);
         hash(&header).write(&mut header);
-        [&header, structure, orders, values, kinds, &blocks, leaves].concat()
+        [&header, structure, orders, values, kinds, &chunks, leaves].concat()
     }
 }
 
@@ -145,7 +145,7 @@ impl Container {
         let start = source.bytes(0..length.min(wide(HEADER)))?;
         let header = Header::check(&start, kind, limits)?;
         let [structure, orders, values, kinds, leaves] = header.lengths;
-        let blocks = leaves.div_ceil(BLOCK).saturating_mul(4); // too many are beyond any file
+        let chunks = leaves.div_ceil(CHUNK).saturating_mul(4); // too many are beyond any file
         let mut end = Some(wide(HEADER));
         let mut next = |bytes: u64| {
             let start = end.unwrap_or(u64::MAX);
@@ -158,7 +158,7 @@ impl Container {
             (next(orders), b),
             (next(values), c),
             (next(kinds), d),
-            (next(blocks), e),
+            (next(chunks), e),
         ];
         let leaves = next(leaves);
         let end = end.ok_or_else(|| invalid("the header", "its lengths are beyond 64 bits"))?;
@@ -190,9 +190,9 @@ impl Container {
         if hash(&bytes) == *checksum { Ok(bytes) } else { Err(damaged(name)) }
     }
 
-    /// The blocks of leaves that contain these bytes, and the range of the blocks' bytes.
-    /// `checksums` is the part of all blocks; `named` names the leaves in damaged bytes.
-    pub(super) fn blocks<'a>(
+    /// The chunks of leaves that contain these bytes, and the range of the chunks' bytes.
+    /// `checksums` is the part of all chunks; `named` names the leaves in damaged bytes.
+    pub(super) fn chunks<'a>(
         &self,
         source: &mut dyn ByteSource<'a>,
         checksums: &[u8],
@@ -200,19 +200,19 @@ impl Container {
         named: impl FnOnce(Range<u64>) -> String,
     ) -> Result<(Range<u64>, Cow<'a, [u8]>)> {
         let Range { start, end } = self.leaves;
-        let first = bytes.start / BLOCK;
-        let at = first * BLOCK;
-        let last = bytes.end.next_multiple_of(BLOCK).min(end - start);
+        let first = bytes.start / CHUNK;
+        let at = first * CHUNK;
+        let last = bytes.end.next_multiple_of(CHUNK).min(end - start);
         let read = source.bytes(start + at..start + last)?;
         let checksums = checksums.chunks_exact(4).skip(near(first));
-        let (mut block_start, mut damage) = (at, None::<Range<u64>>);
-        for (block, checksum) in read.chunks(1 << 16).zip(checksums) {
-            let block_end = block_start + wide(block.len());
-            if hash(block).to_le_bytes() != *checksum {
-                let start = damage.map_or(block_start, |damage| damage.start);
-                damage = Some(start..block_end);
+        let (mut chunk_start, mut damage) = (at, None::<Range<u64>>);
+        for (chunk, checksum) in read.chunks(1 << 16).zip(checksums) {
+            let chunk_end = chunk_start + wide(chunk.len());
+            if hash(chunk).to_le_bytes() != *checksum {
+                let start = damage.map_or(chunk_start, |damage| damage.start);
+                damage = Some(start..chunk_end);
             }
-            block_start = block_end;
+            chunk_start = chunk_end;
         }
         match damage {
             None => Ok((at..last, read)),

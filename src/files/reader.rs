@@ -19,7 +19,7 @@ use super::tree::TreeParts;
 /// A tree in a file. Its subtrees are read without the rest.
 ///
 /// Opening reads and checks the structure, which is small. A subtree then reads the bytes of its
-/// own leaves, in blocks of 64 KiB with a checksum each. So the result is verified as by
+/// own leaves, in chunks of 64 KiB with a checksum each. So the result is verified as by
 /// [`Tree::load`]; damage elsewhere in the leaves is not noticed.
 ///
 /// Leaves that are whole values ([`Opaque`](crate::Opaque), or the arrays of

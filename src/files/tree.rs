@@ -10,7 +10,7 @@ use crate::error::{Cause, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
-use super::container::{BLOCK, ByteSource, Container, KINDS, Kind, Part, VALUES};
+use super::container::{ByteSource, CHUNK, Container, KINDS, Kind, Part, VALUES};
 use super::decode::{Decoded, EncodedBytes, decode};
 use super::encode::encode_part;
 use super::orders::{OrderReader, OrderWriter};
@@ -58,7 +58,7 @@ pub(super) fn read<'a, L: LeafType>(
 /// The parts of a tree in a file that were read so far.
 pub(super) struct TreeParts<'a> {
     container: Container,
-    /// The checksums of the leaves, one for each block.
+    /// The checksums of the leaves, one for each chunk.
     checksums: Cow<'a, [u8]>,
     /// The tables of the leaves.
     rows: IndexedRows,
@@ -66,7 +66,7 @@ pub(super) struct TreeParts<'a> {
     orders: OrderReader,
     /// The values among the leaves, once they were read.
     opaque: Option<Vec<Leaf>>,
-    /// The blocks of leaves that were read last, and the range of their bytes.
+    /// The chunks of leaves that were read last, and the range of their bytes.
     last: (Range<u64>, Cow<'a, [u8]>),
 }
 
@@ -89,7 +89,7 @@ impl<'a> TreeParts<'a> {
         } else if rows.opaque() == 0 {
             return Err(invalid(VALUES, "there are too many"));
         }
-        let checksums = container.part(source, Part::Blocks)?;
+        let checksums = container.part(source, Part::Chunks)?;
         let last = (0..0, Cow::default());
         Ok((treedef, TreeParts { container, checksums, rows, orders, opaque: None, last }))
     }
@@ -103,23 +103,23 @@ impl<'a> TreeParts<'a> {
     ) -> Result<Vec<L>> {
         let Selection { rows, bytes, opaque } =
             self.rows.select(&(wide(range.start)..wide(range.end)));
-        self.read_blocks(source, treedef, &bytes)?;
+        self.read_chunks(source, treedef, &bytes)?;
         let mut values = Vec::new();
         if !opaque.is_empty() {
             let all = self.read_opaque(source, treedef.limits)?;
             values = all.get(near(opaque.start)..near(opaque.end)).or_bug().to_vec();
         }
-        let (blocks, bits) = &self.last;
-        let bits = bits.get(near(bytes.start - blocks.start)..near(bytes.end - blocks.start));
+        let (chunks, bits) = &self.last;
+        let bits = bits.get(near(bytes.start - chunks.start)..near(bytes.end - chunks.start));
         let leaves = read_leaves(treedef, range, rows, bits.or_bug(), values.into_iter())?;
-        if blocks.end - blocks.start > BLOCK {
+        if chunks.end - chunks.start > CHUNK {
             self.last = Default::default();
         }
         Ok(leaves)
     }
 
-    /// Reads the blocks that contain these bytes, unless they were the last to be read.
-    fn read_blocks(
+    /// Reads the chunks that contain these bytes, unless they were the last to be read.
+    fn read_chunks(
         &mut self,
         source: &mut dyn ByteSource<'a>,
         treedef: &TreeDef,
@@ -131,7 +131,7 @@ impl<'a> TreeParts<'a> {
         } else if bytes.start < last.start || last.end < bytes.end {
             let rows = &self.rows;
             let named = |damage| name_damage(treedef, rows, damage);
-            self.last = self.container.blocks(source, &self.checksums, bytes, named)?;
+            self.last = self.container.chunks(source, &self.checksums, bytes, named)?;
         }
         Ok(())
     }

@@ -31,8 +31,8 @@ pub(crate) trait LeafVec {
     fn extend_bits(&mut self, kind: LeafKind, bits: Bits<'_>);
     fn len(&self) -> usize;
     fn reserve(&mut self, count: usize);
-    /// Swaps leaves, one pair of blocks after the other.
-    fn swap_blocks(&mut self, swaps: &[Swap]);
+    /// Swaps leaves, one pair of ranges after the other.
+    fn swap_ranges(&mut self, swaps: &[Swap]);
     fn truncate(&mut self, len: usize);
     /// Frees unused capacity.
     fn shrink(&mut self);

@@ -206,7 +206,7 @@ impl<L: Emit> LeafVec for Vec<L> {
         self.reserve(count);
     }
 
-    fn swap_blocks(&mut self, swaps: &[Swap]) {
+    fn swap_ranges(&mut self, swaps: &[Swap]) {
         for swap in swaps {
             swap.apply(self);
         }
@@ -229,7 +229,7 @@ impl<L: Emit> LeafVec for Vec<L> {
     }
 }
 
-/// Adds numbers of the kind of the type. A block of numbers is converted in a loop that has no branch.
+/// Adds numbers of the kind of the type. A chunk of numbers is converted in a loop that has no branch.
 fn extend_from_bits<L: Emit + Default>(leaves: &mut Vec<L>, kind: LeafKind, bits: Bits<'_>) {
     debug_assert_eq!(kind, L::KIND, "a number of another kind");
     let leaf = |bits| scalar(L::KIND, bits).and_then(L::from_scalar).or_bug();

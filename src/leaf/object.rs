@@ -346,7 +346,7 @@ impl<T: Clone + 'static> Serialize for MarkedObject<'_, T> {
             return scalar(self.0, serializer, not_walked::<T>);
         }
         match collect(self.0) {
-            // As bits, because a walk collects floats in blocks.
+            // As bits, because a walk collects floats in chunks.
             Ok(number) => serializer.serialize_f64(f64::from_bits(number)),
             Err(message) => Err(ser::Error::custom(message)),
         }

@@ -133,12 +133,12 @@ impl Sink {
         }
     }
 
-    /// Swaps leaves, one pair of blocks after the other.
+    /// Swaps leaves, one pair of ranges after the other.
     pub(crate) fn swap(&mut self, swaps: &[Swap]) {
         if let Ok(leaves) = self.leaves()
             && !swaps.is_empty()
         {
-            leaves.swap_blocks(swaps);
+            leaves.swap_ranges(swaps);
         }
     }
 
@@ -196,11 +196,11 @@ impl LeafVec for Columns {
 
     fn reserve(&mut self, _: usize) {}
 
-    fn swap_blocks(&mut self, swaps: &[Swap]) {
+    fn swap_ranges(&mut self, swaps: &[Swap]) {
         let Some(first) = swaps.iter().map(|swap| swap.a.min(swap.b)).min() else { return };
         let from = |start| swaps.iter().map(move |swap| swap.moved(first, start));
         if let Some((column, at)) = self.column_from(first) {
-            return column.as_vec_mut().swap_blocks(&from(at).collect::<Vec<Swap>>());
+            return column.as_vec_mut().swap_ranges(&from(at).collect::<Vec<Swap>>());
         }
         let mut leaves = self.split_off(first);
         from(0).for_each(|swap| swap.apply(&mut leaves));

@@ -7,9 +7,9 @@
 /// `[floats { Str: String; }]`. With `($kind $type $serialize $visit)` a row has its calls of serde.
 ///
 /// Methods of an impl cannot be repeated by a template. There, `each_scalar!([floats] => then 1;)`
-/// calls `then! { 1; F32: f32, {…}; F64: f64, {…}; }`, with all of serde's calls in the braces, and
-/// `each_scalar!([floats] fn serialize => scalar)` writes the methods of a serializer, each of
-/// which is `self.scalar(Scalar::F32(value))`; with `visit` it writes the methods of a visitor.
+/// calls `then! { 1; F32: f32, {…}; F64: f64, {…}; }`, with all of serde's calls in the braces.
+/// `each_scalar!([floats] fn serialize => scalar)` writes the methods of a serializer, such as
+/// `self.scalar(Scalar::F32(value))`. With `visit` it writes the methods of a visitor.
 ///
 /// `signed` and `unsigned` have at most 64 bits. Files store the index of a kind, so the order of
 /// the rows must never change.

@@ -82,13 +82,13 @@ pub(crate) fn header(is_tree: bool, flags: u8, counts: [u64; 2], lengths: [u64; 
 }
 
 /// Where the parts are, as far as their lengths lead to any: the structure, the orders, the values,
-/// the kinds, the checksums of the blocks of leaves, and the leaves.
+/// the kinds, the checksums of the chunks of leaves, and the leaves.
 pub(crate) fn parts(bytes: &[u8]) -> Vec<Range<usize>> {
     let [structure, orders, values, kinds, leaves] =
         [0, 1, 2, 3, 4].map(|part| long(bytes, LENGTHS + 8 * part));
-    let blocks = leaves.and_then(|leaves| leaves.div_ceil(CHUNK).checked_mul(4));
+    let chunks = leaves.and_then(|leaves| leaves.div_ceil(CHUNK).checked_mul(4));
     let mut end = HEADER;
-    let parts = [structure, orders, values, kinds, blocks, leaves].into_iter();
+    let parts = [structure, orders, values, kinds, chunks, leaves].into_iter();
     let parts = parts.map_while(|length| {
         let start = end;
         end = start.checked_add(length?).filter(|end| *end <= bytes.len())?;
@@ -108,9 +108,9 @@ pub(crate) fn repair_all(bytes: &mut [u8], wrong: u32) {
         return;
     }
     let parts = parts(bytes);
-    if let Some(blocks) = parts.get(4) {
-        let (before, leaves) = bytes.split_at_mut(blocks.end);
-        let checksums = before[blocks.start..].chunks_mut(4);
+    if let Some(chunks) = parts.get(4) {
+        let (before, leaves) = bytes.split_at_mut(chunks.end);
+        let checksums = before[chunks.start..].chunks_mut(4);
         for (checksum, block) in checksums.zip(leaves.chunks(CHUNK)) {
             put(checksum, 0, &(hash(block) ^ wrong).to_le_bytes());
         }

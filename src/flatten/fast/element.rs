@@ -6,7 +6,7 @@
 //! types of leaves. This makes a `Vec` of particles as fast as a `Vec` of numbers: rows `particles`
 //! and `wide` in `benches/ratios`.
 //!
-//! An element that is a number itself is handed back, for a [block](NumberBlock) of such numbers.
+//! An element that is a number itself is handed back, for a [chunk](NumberChunk) of such numbers.
 
 use std::cell::Cell;
 use std::mem;
@@ -41,7 +41,7 @@ pub(in crate::flatten) struct RowBuffers {
     pub(super) forms: Vec<RowForm>,
     /// The elements that are not recorded yet.
     pub(super) runs: Vec<FormRun>,
-    pub(super) block: NumberBlock,
+    pub(super) chunk: NumberChunk,
 }
 
 impl RowBuffers {
@@ -57,7 +57,7 @@ impl RowBuffers {
             },
             forms: Vec::with_capacity(MOST_COMPARED),
             runs: Vec::new(),
-            block: NumberBlock { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
+            chunk: NumberChunk { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
         })
     }
 }
@@ -154,12 +154,12 @@ impl Cells {
 
 /// Elements that are numbers of one kind, one after another. Integers of 64 bits have [`Cells::bits`].
 /// Each has a place: there are at most [`MOST_NUMBERS`].
-pub(super) struct NumberBlock {
+pub(super) struct NumberChunk {
     narrow: [u32; MOST_NUMBERS],
     doubles: [f64; MOST_NUMBERS],
 }
 
-impl NumberBlock {
+impl NumberChunk {
     /// Puts a number, as its bits, at an index.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set(&mut self, cells: &Cells, index: usize, kind: LeafKind, bits: u64) {
@@ -310,12 +310,12 @@ impl ExpectedElement<'_> {
     }
 
     /// Takes an element whose cells are those from the `first` on. If it is a number, that is its place
-    /// in the block.
+    /// in the chunk.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take<T: Serialize + ?Sized>(
         &self,
         first: usize,
-        block: &mut NumberBlock,
+        chunk: &mut NumberChunk,
         element: &T,
     ) -> Compared<()> {
         let ExpectedElement { end, kind, takes, compact, cells } = *self;
@@ -328,7 +328,7 @@ impl ExpectedElement<'_> {
         let like = &Element { cells, bits, kinds, kind, takes, compact };
         match element.serialize(ElementSerializer::<true> { like, at: ElementPosition::BEGIN }) {
             Ok(at) if self.are_numbers() => {
-                block.set(cells, first, kind, at.bits());
+                chunk.set(cells, first, kind, at.bits());
                 Ok(())
             }
             Ok(at) if at == end => Ok(()),

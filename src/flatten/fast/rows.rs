@@ -28,7 +28,7 @@ use super::super::drivers::{Drivers, Span, is_recorded};
 use super::super::recorder::FormRun;
 use super::super::word::{self, ALL_KINDS, KindSet, MOST_COMPARED, bit};
 use super::element::{
-    ElementPosition, ExpectedElement, MOST_NUMBERS, NumberBlock, RowBuffers, RowForm, SeenPart,
+    ElementPosition, ExpectedElement, MOST_NUMBERS, NumberChunk, RowBuffers, RowForm, SeenPart,
 };
 
 /// The minimum number of elements for which a row is tried. With 4, vectors of 8 numbers take 71 instructions a leaf and
@@ -48,7 +48,7 @@ pub(in crate::flatten) fn may_have_rows(most: Option<usize>) -> bool {
 /// The next elements.
 pub(in crate::flatten) struct Row<'r> {
     like: ExpectedElement<'r>,
-    block: &'r mut NumberBlock,
+    chunk: &'r mut NumberChunk,
     leaves: &'r mut Sink,
     /// While a script is followed, the most elements that may still be taken. Otherwise, 0 ends the row.
     left: usize,
@@ -154,13 +154,13 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
     let mut first = 0;
     'forms: loop {
         // Read again, so that nothing of it is kept while the row is asked about an element.
-        let (like, end, block) = (row.like, row.end(), &mut *row.block);
+        let (like, end, chunk) = (row.like, row.end(), &mut *row.chunk);
         while first < end.min(MOST_NUMBERS) {
             let Some(item) = items.next() else {
                 row.put(first);
                 return None;
             };
-            if let Err(error) = like.take(first, block, &item) {
+            if let Err(error) = like.take(first, chunk, &item) {
                 match row.other(first, error) {
                     Some(next) => {
                         first = next;
@@ -180,7 +180,7 @@ pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
 }
 
 impl Row<'_> {
-    /// The first cell, or place in the block, at which no element begins.
+    /// The first cell, or place in the chunk, at which no element begins.
     fn end(&self) -> usize {
         match self.forms {
             [] => self.like.elements(MOST_NUMBERS).min(self.left) * self.like.step(),
@@ -189,13 +189,13 @@ impl Row<'_> {
         }
     }
 
-    /// Moves the numbers of the elements before a cell, or a place in the block, into the leaves.
+    /// Moves the numbers of the elements before a cell, or a place in the chunk, into the leaves.
     #[inline(never)]
     fn put(&mut self, first: usize) {
         let ExpectedElement { cells, end, kind, .. } = self.like;
         let count = self.like.elements(first);
         if self.like.are_numbers() {
-            self.leaves.extend(kind, self.block.first(cells, count, kind));
+            self.leaves.extend(kind, self.chunk.first(cells, count, kind));
             self.progress.hits += count; // at most the elements
             self.drivers.pending += count as u64; // at most the leaves
             return;
@@ -337,12 +337,12 @@ impl Rows {
         if let Some(most) = most {
             leaves.reserve(most.min(expected).saturating_mul(end.cells()).min(SPARE));
         }
-        let RowBuffers { cells, block, forms, runs } = buffers;
+        let RowBuffers { cells, chunk, forms, runs } = buffers;
         runs.clear();
         let like = ExpectedElement { end, kind: LeafKind::None, takes, compact, cells };
         let left = most.map_or(expected, |most| most.min(expected));
         progress.outcome = Some(Outcome::default());
-        Some(Row { like, block, leaves, left, progress, drivers, forms, runs, since: 0, is_early })
+        Some(Row { like, chunk, leaves, left, progress, drivers, forms, runs, since: 0, is_early })
     }
 
     /// A row for numbers behind a leaf, if that is one.
@@ -358,13 +358,13 @@ impl Rows {
             progress.miss();
             return None;
         };
-        let RowBuffers { cells, block, runs, .. } =
+        let RowBuffers { cells, chunk, runs, .. } =
             &mut **self.buffers.get_or_insert_with(RowBuffers::boxed);
         cells.expect_none();
         let like =
             ExpectedElement { end: ElementPosition::end(0, 1, 1), kind, takes, compact, cells };
         let (left, forms, is_early) = (usize::MAX, &[][..], false);
-        Some(Row { like, block, leaves, left, progress, drivers, forms, runs, since: 0, is_early })
+        Some(Row { like, chunk, leaves, left, progress, drivers, forms, runs, since: 0, is_early })
     }
 
     /// Whether an element that was serialized again gave at least what it gave the first time. It is the last one
