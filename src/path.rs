@@ -94,9 +94,9 @@ impl Key {
         }
     }
 
-    /// Whether this key, written by a user, can mean a key of a node: a field may have become an entry of a
-    /// map or a field of a variant, and a position an index or a number. Entries are the same if their keys
-    /// are the same value.
+    /// Whether this key, written by a user, can mean a key of a node. A field can mean an entry of a map or a
+    /// field of a variant, and a position an index or a number. Entries are the same if their keys are the same
+    /// value.
     pub(crate) fn can_mean(&self, actual: &Key) -> bool {
         // If a variant is written, it has to match.
         if matches!(self, Key::VariantField(..) | Key::VariantPosition(..)) {

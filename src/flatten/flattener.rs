@@ -155,7 +155,7 @@ pub fn flatten_objects<O: Clone + 'static>(
 
 /// Flattens with options; see [`flatten`].
 ///
-/// The options that rebuilding needs are stored in the treedef.
+/// The options that rebuilding needs are stored in the treedef. Threads can share a flattener.
 ///
 /// ```
 /// use treedef::{Flattener, MapOrder};
@@ -287,6 +287,9 @@ impl Flattener {
     ///
     /// For example, an optimiser sees only the floats of a value. A `half::f16` is not a float to
     /// serde, but an integer with its bits: see [`ArrayRule::Half`](crate::ArrayRule::Half).
+    ///
+    /// `is_leaf` is called now, once for each kind except [`LeafKind::None`]: with
+    /// [`none_is_leaf`](Self::none_is_leaf), a `None` is always a leaf. A second call replaces the first.
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};

@@ -268,9 +268,9 @@ impl Recorder {
         Ok(CapturedValue::Compound(Value::compound(structure, own.into())))
     }
 
-    /// The value should have a structure of this number of nodes. If they are many and the words may be as many,
-    /// room is made for them at once, and for an element that is joined with the one before: the nodes of a million enums then
-    /// take 84 MB and not 117.
+    /// Makes room for this number of nodes, which the value should have, if they are many and the words may be as many.
+    /// The nodes of a million enums then take 84 MB, not 117. The room is enough for one more element, which is then joined
+    /// with the one before.
     pub(super) fn expect_nodes(&mut self, nodes: usize) {
         if nodes > SPARE && self.words.len() >= nodes / 4 {
             self.reader.reserve(nodes.saturating_add(SPARE));

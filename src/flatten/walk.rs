@@ -10,11 +10,15 @@
 //! ```
 //!
 //! So a structure that occurs once costs no copy of its words, and one that occurs again and again is followed.
-//! (The hash leaves out the numbers of labels, so `{"a": 1}` and `{"b": 1}` count as one structure here. Two
-//! structures of one type that take turns are recorded each time: only another first word leads to another script.) At the end, the swaps of the script or of the record bring the leaves into the order of the structure, in which
-//! the entries of maps are sorted. What stays between two walks is the [memory](super::script::Memory) of the
-//! thread, the last script, the structures of the last captured values, and the buffers of the tape, which are empty then. A
-//! value that `flatten_like` met, and whose structure is too large for a thread, has its script beside the treedef.
+//! The hash leaves out the numbers of labels, so `{"a": 1}` and `{"b": 1}` count as one structure here. Two
+//! structures of one type that take turns are recorded each time: only another first word leads to another script.
+//!
+//! At the end, the swaps of the script or of the record bring the leaves into the order of the structure, in which
+//! the entries of maps are sorted.
+//!
+//! Between two walks a thread keeps its [memory](super::script::Memory), the last script, the structures of the
+//! last captured values, and the buffers of the tape, which are empty. If the structure of a value is too large for
+//! that, `flatten_like` stores the script beside the treedef.
 
 use std::cell::Cell;
 use std::mem;

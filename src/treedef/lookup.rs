@@ -121,9 +121,12 @@ fn same_scalars(key: &Key) -> Vec<Leaf> {
     same
 }
 
-/// The key that was probably meant by a missing one: a key that is spelled similarly; several keys of the
-/// path as one, as `["a.c"]` for `a.c`; one key as a path, as `a.c` for `["a.c"]`; or a key that the rest
-/// of the path finds here, as below a struct that `#[serde(flatten)]` dissolved.
+/// The path that was probably meant by a key that the node does not have:
+///
+/// - a key with a similar spelling;
+/// - several keys of the path as one: `["a.c"]` for `a.c`;
+/// - one key as a path: `a.c` for `["a.c"]`;
+/// - the rest of the path without this key, as below a struct that `#[serde(flatten)]` dissolved.
 #[cold]
 pub(super) fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Path> {
     let found = |keys: &[Key]| {

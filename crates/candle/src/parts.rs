@@ -185,7 +185,7 @@ pub fn summary<T: Serialize>(model: &T) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Made by [`summary`]. It prints as a table.
+/// The parameters of a model, with their types and sizes: made by [`summary`]. It prints as a table.
 #[derive(Clone, Debug)]
 pub struct Summary {
     rows: Tree<Row>,

@@ -82,9 +82,10 @@ impl GradScaler {
     ///
     /// # Errors
     ///
-    /// Returns an error when the gradient is not finite although the scale is 1 or less, with the path,
-    /// because then the scale is not the cause; when a parameter is `f16`, in which the gradient would be
-    /// rounded to zero; and when a field has no valid number.
+    /// - When the gradient is not finite although the scale is 1 or less, with the path: the scale is not the
+    ///   cause.
+    /// - When a parameter is `f16`: the gradient would be rounded to zero.
+    /// - When a field has no valid number.
     pub fn unscale<T>(&mut self, gradient: T) -> treedef_optim::Result<Option<T>>
     where
         T: Serialize + DeserializeOwned,

@@ -1,5 +1,5 @@
 //! `cargo bench`: what a step costs, beside the loop that one writes by hand. Each figure is the least of rounds that take
-//! turns: what else the machine does only adds to it. `crates/candle/benches/steps.rs` has those of tensors.
+//! turns: what else the machine does only adds to it. `crates/candle/benches/steps.rs` does the same for tensors.
 
 mod turns;
 

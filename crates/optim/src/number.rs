@@ -3,7 +3,7 @@
 use std::ops::{Add, Div, Mul, Sub};
 
 /// A type for the arithmetic of rules: `f32` and `f64`, or a whole tensor whose numbers are not in
-/// this memory.
+/// this memory. A [`Rule`] is generic over it, as in the example of the [module](crate::transform).
 pub trait Number:
     Clone + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
@@ -95,13 +95,15 @@ pub(crate) fn momentum<X: Number>(update: X, trace: X, decay: f64, nesterov: boo
 /// An operation on each number of several leaves at once: one number and `S` others are changed, and `R`
 /// are read.
 ///
-/// Optimisers are written as a [`Rule`]. A [`Trainable`](crate::Trainable) has to run this trait.
+/// Optimisers are written as a [`Rule`]. You only need this trait to implement
+/// [`Trainable`](crate::Trainable) for a type, whose functions get a kernel and run it on their numbers.
 pub trait Kernel<const S: usize, const R: usize>: Copy {
     /// The new numbers.
     fn run<X: Number>(&self, main: X, slots: [X; S], read: [X; R]) -> (X, [X; S]);
 }
 
-/// One term of a sum over the numbers of `R` leaves.
+/// One term of a sum over the numbers of `R` leaves, such as the square of a number for a norm. Only
+/// implementations of [`Trainable`](crate::Trainable) need it.
 pub trait Term<const R: usize>: Copy {
     /// The term for the numbers in one place.
     fn term<X: Number>(&self, read: [X; R]) -> X;
@@ -111,7 +113,8 @@ pub trait Term<const R: usize>: Copy {
 /// gradient, its value and `S` remembered numbers.
 ///
 /// The update is *added* to the parameter, as in optax, so the rule of plain descent returns
-/// `gradient.times(-rate)`. A rule is a few `Copy` numbers, so that a loop has them in registers.
+/// `gradient.times(-rate)`. A rule is a few `Copy` numbers, so that a loop has them in registers. The
+/// [module](crate::transform) has an example.
 pub trait Rule<const S: usize>: Copy {
     /// The update, and the new remembered numbers.
     fn next<X: Number>(&self, gradient: X, parameter: X, slots: [X; S]) -> (X, [X; S]);

@@ -16,7 +16,7 @@ pub(crate) enum MatrixShape {
 }
 
 impl MatrixShape {
-    /// That of a value.
+    /// The shape of a value, if it is a matrix.
     #[inline]
     pub(crate) fn of_value<T: ?Sized>() -> Option<Self> {
         const MATRIX: &str = "nalgebra::base::matrix::Matrix<";
@@ -33,7 +33,7 @@ impl MatrixShape {
         }
     }
 
-    /// That of the value of a visitor.
+    /// The shape of the value that a visitor makes, if it is a matrix.
     pub(crate) fn of_visitor<V>() -> Option<Self> {
         let name = type_name::<V>();
         if !name.contains("nalgebra::") {

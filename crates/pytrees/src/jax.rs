@@ -67,7 +67,9 @@ pub fn from_proto(bytes: &[u8]) -> Result<Raised> {
 
 /// The structure as the flatbuffer that `jax.export` stores: a table `PyTreeDef`, alone.
 ///
-/// See [`proto`].
+/// It is [`proto`] in another format.
+///
+/// # Errors
 ///
 /// As [`proto`].
 ///

@@ -70,8 +70,8 @@ impl Lowering {
         Lowering { max_nodes, ..self }
     }
 
-    /// The containers of a structure with sorted dicts, our index of each leaf, and what was left
-    /// out. `refuse` is as in [`lower`](Self::lower).
+    /// The containers of a structure with sorted dicts, our index of each leaf, and the statics
+    /// that were left out. `refuse` is as in [`lower`](Self::lower).
     pub(crate) fn lower_sorted(
         &self,
         treedef: &TreeDef,

@@ -345,9 +345,9 @@ impl Structures {
     /// Counts a document. Returns whether its structure is new. A structure that is folded after it was
     /// counted is new once more, unless [`settle`](Self::settle) was called; its count is right.
     ///
-    /// Keys of equal value are the same, whatever the width of their numbers, and a structure has them in one
-    /// form: an integer is a `u64`, or an `i64` if it is negative, a unit and a `None` are `null`, and a
-    /// `char` or the name of a variant is a text.
+    /// Keys of equal value are the same, whatever the width of their numbers. A structure has integer keys as
+    /// `u64`, or as `i64` if they are negative. A unit and a `None` are `null`, and a `char` or the name of a
+    /// variant is a text.
     ///
     /// An [array](treedef::Array) counts like the nested sequences that it represents, which takes
     /// the time and memory of [`without_arrays`](Tree::without_arrays). Every other

@@ -125,7 +125,7 @@ macro_rules! numbers {
                     [Leaf::Opaque(value)] => {
                         return value.as_array().and_then(array_bytes).or_bug();
                     }
-                    [Leaf::Bytes(bytes)] => return Cow::Borrowed(bytes), // those of an array
+                    [Leaf::Bytes(bytes)] => return Cow::Borrowed(bytes), // the bytes of an array
                     _ => {}
                 }
                 let size = Leaf::dtype(leaves).map_or(0, Dtype::size);

@@ -345,7 +345,7 @@ impl Export {
     /// - When leaves have no dtype; the error has all their paths.
     /// - When two paths have the same name, a tensor has the name `__metadata__`, or a value in the metadata has a
     ///   name that is reserved for the structure.
-    /// - When the text of a value in the metadata is the name of a tensor, of which it would be a tie.
+    /// - When the text of a value in the metadata is the name of a tensor: a loader would take it for a tie.
     /// - When the elements of a stacked sequence differ, or a pattern matches nodes below
     ///   elements, but stacks none, or matches nothing at all.
     /// - When a pattern of [`rename`](Self::rename) matches nothing, or does not have the wildcards of

@@ -349,10 +349,9 @@ impl Loader {
     }
 
     /// Reads a value as [`load`](Self::load) does; below `#[serde(flatten)]` and similar attributes, this
-    /// example determines the types. serde keeps those parts in a buffer, and does not show which types are
-    /// requested: without the structure of an example, or the one in the metadata of a file of Rust, a
-    /// tensor there becomes nested sequences, and a key of a map a text. The numbers and lengths of the
-    /// example do not matter.
+    /// example determines the types. There, serde reads from a buffer and does not show which types are
+    /// requested. Without an example, a tensor becomes nested sequences and a key of a map a text, unless the
+    /// file has a structure in its metadata. The numbers and lengths of the example do not matter.
     ///
     /// # Errors
     ///

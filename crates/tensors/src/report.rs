@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How the tensors of a file differ from those that a type reads. Shapes are in JAX's notation; `_`
+/// How the tensors of a file differ from the tensors that a type reads. Shapes are in JAX's notation; `_`
 /// is any length.
 ///
 /// It prints as one line with the first few of each kind, and is empty if there is no difference. An error has
@@ -30,7 +30,7 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
-    /// Whether the tensors are those that the type reads, except those that it was asked to fill.
+    /// Whether the file has exactly the tensors that the type reads, except tensors that it was asked to fill.
     pub fn is_exact(&self) -> bool {
         let LoadReport { filled: _, dropped, renamed, changed, missing, stopped } = self;
         missing.is_empty()

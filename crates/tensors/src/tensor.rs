@@ -277,7 +277,7 @@ impl<'a> Tensors<'a> {
         let is_alias = |key: &str| !is_of_file(key) && !names.contains(key);
         let tied = |(key, text): &&mut (String, String)| text == alias && is_alias(key);
         for (_, text) in self.metadata.iter_mut().filter(tied) {
-            stored.clone_into(text); // what was tied to the alias
+            stored.clone_into(text); // it was tied to the alias
         }
         self.tensors.retain(|(name, _)| name != alias);
         Ok(self.with_metadata(alias, stored))

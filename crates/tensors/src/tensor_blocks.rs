@@ -79,7 +79,7 @@ fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<TensorBlock> {
         path: tree.treedef().leaf_path(index)?,
         shape: leaf.and_then(array).map(|array| array.shape().to_vec()).unwrap_or_default(),
         dtype: L::dtype(leaves),
-        leaves: index..index + 1, // it is that of a leaf
+        leaves: index..index + 1, // the index of an existing leaf
         matrix: leaf
             .and_then(array)
             .filter(|array| array.is_column_major())

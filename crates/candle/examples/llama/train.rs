@@ -30,7 +30,7 @@ pub(crate) struct Recipe {
     gradient: Gradient,
 }
 
-/// The peak of the learning rate, and how many steps there are, of which the first warm up.
+/// The peak of the learning rate, and the numbers of steps: the first ones warm up.
 #[derive(Clone, Copy)]
 pub(crate) struct Rate {
     pub(crate) peak: f64,
@@ -66,7 +66,7 @@ impl Recipe {
         Recipe { optimiser, gradient }
     }
 
-    /// Adapters, all of which decay.
+    /// The recipe for adapters. All of them decay.
     pub(crate) fn adapters(rate: Rate) -> Self {
         let optimiser = Box::new(chain!(clip_by_global_norm(CLIP), optimiser(rate)));
         Recipe { optimiser, gradient: Gradient::new() }

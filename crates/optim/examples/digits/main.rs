@@ -1,4 +1,4 @@
-//! Trains a perceptron and a small convolution on the digits of scikit-learn, of which every fifth image is
+//! Trains a perceptron and a small convolution on the digits of scikit-learn. Every fifth image is
 //! held out. `python/digits_jax.py` is the same program in JAX.
 //!
 //! `cargo run --release --features candle --example digits`

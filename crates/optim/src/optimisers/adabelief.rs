@@ -24,7 +24,7 @@ pub fn adabelief(rate: impl Into<Schedule>) -> AdaBelief {
     AdaBelief { moments: Moments { eps: 1e-16, eps_root: 1e-16, ..Moments::new(rate.into()) } }
 }
 
-/// Made by [`adabelief`].
+/// Adam that divides by the deviation of the gradients from their average: made by [`adabelief`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct AdaBelief {
     moments: Moments,

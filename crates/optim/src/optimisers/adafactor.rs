@@ -45,7 +45,7 @@ pub fn adafactor(rate: impl Into<Schedule>) -> AdaFactor {
     }
 }
 
-/// Made by [`adafactor`].
+/// Descent with the means of squared gradients of each row and each column: made by [`adafactor`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct AdaFactor {
     rate: Schedule,
@@ -112,7 +112,7 @@ impl AdaFactor {
         self
     }
 
-    /// Sets what is added to the squared gradients. The default is 1e-30.
+    /// Sets the number that is added to the squared gradients. The default is 1e-30.
     pub fn eps(mut self, eps: f64) -> Self {
         self.eps = eps;
         self

@@ -22,7 +22,7 @@ pub fn adagrad(rate: impl Into<Schedule>) -> AdaGrad {
     AdaGrad { rate: rate.into(), initial: 0.1, eps: 1e-7 }
 }
 
-/// Made by [`adagrad`].
+/// Descent with a rate for each number, by the sum of its squared gradients: made by [`adagrad`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct AdaGrad {
     rate: Schedule,

@@ -35,7 +35,7 @@ pub fn adam(rate: impl Into<Schedule>) -> Adam {
     Adam { moments: Moments::new(rate.into()) }
 }
 
-/// Made by [`adam`].
+/// The optimiser Adam: made by [`adam`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct Adam {
     moments: Moments,
@@ -77,7 +77,7 @@ pub fn adamw(rate: impl Into<Schedule>) -> AdamW {
     AdamW { moments: Moments::new(rate.into()), decay: Decay::with_default(1e-4) }
 }
 
-/// Made by [`adamw`].
+/// Adam with decaying weights: made by [`adamw`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct AdamW {
     moments: Moments,

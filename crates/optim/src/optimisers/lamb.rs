@@ -29,7 +29,7 @@ pub fn lamb(rate: impl Into<Schedule>) -> Lamb {
     Lamb { moments, decay: Decay::with_default(0.0) }
 }
 
-/// Made by [`lamb`].
+/// Adam for large batches: made by [`lamb`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct Lamb {
     moments: Moments,

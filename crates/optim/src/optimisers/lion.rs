@@ -25,7 +25,7 @@ pub fn lion(rate: impl Into<Schedule>) -> Lion {
     Lion { rate: rate.into(), b1: 0.9, b2: 0.99, decay: Decay::with_default(1e-3) }
 }
 
-/// Made by [`lion`].
+/// Descent by the sign of a moving average: made by [`lion`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct Lion {
     rate: Schedule,

@@ -112,13 +112,13 @@ macro_rules! constants {
             self
         }
 
-        #[doc = concat!("Sets what is added to the root. The default is ", $eps, ".")]
+        #[doc = concat!("Sets the number that is added to the root. The default is ", $eps, ".")]
         pub fn eps(mut self, eps: f64) -> Self {
             self.moments.eps = eps;
             self
         }
 
-        #[doc = concat!("Sets what is added below the root. The default is ", $eps_root, ".")]
+        #[doc = concat!("Sets the number that is added below the root. The default is ", $eps_root, ".")]
         pub fn eps_root(mut self, eps_root: f64) -> Self {
             self.moments.eps_root = eps_root;
             self

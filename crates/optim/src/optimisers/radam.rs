@@ -26,7 +26,7 @@ pub fn radam(rate: impl Into<Schedule>) -> RAdam {
     RAdam { moments: Moments::new(rate.into()), threshold: 5.0 }
 }
 
-/// Made by [`radam`].
+/// Adam that needs no warm-up: made by [`radam`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct RAdam {
     moments: Moments,

@@ -30,7 +30,7 @@ pub fn rmsprop(rate: impl Into<Schedule>) -> RmsProp {
     }
 }
 
-/// Made by [`rmsprop`].
+/// Descent with a rate for each number, by the mean of its squared gradients: made by [`rmsprop`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct RmsProp {
     rate: Schedule,

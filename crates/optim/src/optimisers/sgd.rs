@@ -24,7 +24,7 @@ pub fn sgd(rate: impl Into<Schedule>) -> Sgd {
     Sgd { rate: rate.into(), momentum: None, nesterov: false }
 }
 
-/// Made by [`sgd`].
+/// Gradient descent: made by [`sgd`]. Methods change its settings.
 #[derive(Clone, Debug)]
 pub struct Sgd {
     rate: Schedule,

@@ -153,7 +153,7 @@ impl<T> Parameters<T> {
         leaves.map(|leaf| self.plan.path(leaf).to_string()).collect()
     }
 
-    /// The paths of all floats of the model, also of those that do not vary: the names of
+    /// The paths of all floats of the model, including floats that do not vary: the names of
     /// [`leaves`](Self::leaves).
     pub fn leaf_names(&self) -> Vec<String> {
         self.plan.treedef.leaf_paths().map(|path| path.to_string()).collect()

@@ -32,7 +32,7 @@ pub fn check_finite() -> CheckFinite {
     CheckFinite
 }
 
-/// Made by [`check_finite`].
+/// Refuses gradients that are infinite or NaN: made by [`check_finite`].
 #[derive(Clone, Debug)]
 pub struct CheckFinite;
 

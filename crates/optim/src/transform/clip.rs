@@ -19,7 +19,7 @@ pub fn clip(limit: f64) -> Clip {
     Clip { limit }
 }
 
-/// Made by [`clip`].
+/// Limits each number of the updates: made by [`clip`].
 #[derive(Clone, Copy, Debug)]
 pub struct Clip {
     limit: f64,
@@ -66,7 +66,7 @@ pub fn clip_by_global_norm(limit: f64) -> ClipByGlobalNorm {
     ClipByGlobalNorm { limit }
 }
 
-/// Made by [`clip_by_global_norm`].
+/// Limits the norm of all gradients together: made by [`clip_by_global_norm`].
 #[derive(Clone, Copy, Debug)]
 pub struct ClipByGlobalNorm {
     limit: f64,

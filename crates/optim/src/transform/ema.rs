@@ -24,7 +24,7 @@ pub fn ema(decay: f64) -> Ema {
     Ema { decay, debias: true }
 }
 
-/// Made by [`ema`].
+/// Replaces the updates by their moving average: made by [`ema`].
 #[derive(Clone, Debug)]
 pub struct Ema {
     decay: f64,

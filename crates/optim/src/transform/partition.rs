@@ -38,7 +38,7 @@ pub fn partition<L>() -> Partition<L> {
 /// The optimiser of a group.
 type Group<L> = Box<dyn Transform<L> + Send + Sync>;
 
-/// Made by [`partition`].
+/// An optimiser for each group of leaves: made by [`partition`].
 pub struct Partition<L> {
     groups: Vec<(Vec<Mask>, Group<L>)>,
     rest: Option<Group<L>>,

@@ -169,7 +169,7 @@ pub fn project(onto: Projection) -> Project {
     Project { onto }
 }
 
-/// Made by [`project`].
+/// Keeps the parameters in a set: made by [`project`].
 #[derive(Clone, Copy, Debug)]
 pub struct Project {
     onto: Projection,

@@ -19,7 +19,7 @@ pub fn scale(factor: f64) -> Scale {
     Scale { factor }
 }
 
-/// Made by [`scale`].
+/// Multiplies all updates by a factor: made by [`scale`].
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     factor: f64,
@@ -75,7 +75,7 @@ pub fn scale_by_schedule(factor: impl Into<Schedule>) -> ScaleBySchedule {
     ScaleBySchedule { factor: factor.into() }
 }
 
-/// Made by [`scale_by_schedule`].
+/// Multiplies the updates by a schedule: made by [`scale_by_schedule`].
 #[derive(Clone, Debug)]
 pub struct ScaleBySchedule {
     factor: Schedule,
@@ -126,7 +126,7 @@ pub fn weight_decay(decay: f64) -> WeightDecay {
 
 pub(crate) const DECAY: &str = "a weight decay";
 
-/// Made by [`weight_decay`].
+/// Adds a multiple of each parameter to its update: made by [`weight_decay`].
 #[derive(Clone, Copy, Debug)]
 pub struct WeightDecay {
     decay: f64,

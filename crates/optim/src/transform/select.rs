@@ -175,7 +175,7 @@ pub fn set_to_zero() -> SetToZero {
     SetToZero
 }
 
-/// Made by [`set_to_zero`].
+/// Makes all updates zero: made by [`set_to_zero`].
 #[derive(Clone, Debug)]
 pub struct SetToZero;
 

@@ -12,7 +12,7 @@ use crate::leaf::Trainable;
 use crate::number::Update;
 
 /// The memory of a transform between two steps: a count, leaves beside the parameters' leaves, and
-/// the slots of the transforms inside it.
+/// the slots of the transforms inside it. The [module](crate::transform) has an example.
 #[derive(Clone, Debug)]
 pub struct Slots<L> {
     pub(crate) transform: Cow<'static, str>,
@@ -34,7 +34,8 @@ pub struct Slots<L> {
 }
 
 impl<L: Trainable> Slots<L> {
-    /// For the transform of that name, so that a state of another optimiser is detected.
+    /// Creates slots without leaves for the transform of that name. The name is stored, so that a state of
+    /// another optimiser is detected.
     pub fn new(transform: &'static str) -> Self {
         let (leaves, parts) = (Vec::new(), Vec::new());
         let transform = transform.into();

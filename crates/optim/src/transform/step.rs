@@ -99,7 +99,8 @@ macro_rules! behind {
 
 behind! { Box<O>, &O }
 
-/// One step: the updates, which transforms change, and the parameters.
+/// One step: the updates, which transforms change, and the parameters. The
+/// [module](crate::transform) has an example.
 #[derive(Debug)]
 pub struct Step<'a, L> {
     /// The leaves that the transform concerns.

@@ -123,7 +123,7 @@ impl Reader {
         self.convert
     }
 
-    /// That of a reading which is not the first.
+    /// The context of a second reading: unused keys were reported by the first.
     pub(crate) fn quiet_context<'py>(&self, py: Python<'py>) -> ReadContext<'py> {
         ReadContext::new(py, self.limits, UnusedKeys::Ignored, self.convert)
     }
@@ -137,10 +137,11 @@ impl Reader {
 /// attrs, `SimpleNamespace` and other objects with attributes, `None`, numbers, texts, bytes, and
 /// arrays of numpy, JAX, PyTorch and all others that numpy reads.
 ///
-/// A field finds the key or the attribute of its name. An array becomes nested `Vec`s and `[T; N]`,
-/// an array of `ndarray`, a matrix of `nalgebra`, an [`NdArray`](crate::NdArray), or without a copy a
-/// [`SharedArray`](crate::SharedArray); its shape and the type of its numbers have to be those of the type. `Option` is `None` or the value, an enum the name
-/// of a variant or `{"Name": content}`. [`Reader`] has the options.
+/// A field finds the key or the attribute of its name. An array becomes nested `Vec`s and `[T; N]`, an
+/// array of `ndarray`, a matrix of `nalgebra` or an [`NdArray`](crate::NdArray), or without a copy a
+/// [`SharedArray`](crate::SharedArray). Its shape and the type of its numbers must be as in the Rust type. An
+/// `Option` is `None` or the value, an enum the name of a variant or `{"Name": content}`. [`Reader`] has the
+/// options.
 ///
 /// # Errors
 ///

@@ -89,10 +89,10 @@ impl Writer {
     }
 }
 
-/// Makes objects of Python from a value: dicts of structs and maps, lists of sequences, tuples of
-/// tuples, `None`, `"Name"` and `{"Name": …}` of variants, and arrays of numpy where numbers of one type
-/// are a rectangle: nested `Vec`s and `[T; N]`, also tuples of such numbers, arrays of `ndarray` and
-/// [`NdArray`](crate::NdArray). An empty `Vec` is an empty list, because it does not show what it has none of.
+/// Makes objects of Python from a value. Structs and maps become dicts, sequences lists, tuples tuples, and
+/// variants `"Name"` or `{"Name": …}`. Numbers of one type that are a rectangle become an array of numpy: nested
+/// `Vec`s, `[T; N]`, tuples, arrays of `ndarray` and [`NdArray`](crate::NdArray). An empty `Vec` is an empty list,
+/// because the type of its elements is unknown.
 ///
 /// # Errors
 ///
@@ -149,8 +149,8 @@ pub fn into_python<'py>(py: Python<'py>, value: impl Serialize) -> Result<Bound<
 ///
 /// What comes back is new. An object is made as its class makes it: by `__init__` with the fields of a dataclass
 /// or a class of attrs, by JAX if the class is registered there, otherwise by `__new__` and each attribute.
-/// Fields with `init=False` and static fields are those of the example where the value lacks them, and so is
-/// what has no numbers (a text, a function). What a class computes, as a `cached_property`, is not copied.
+/// If the value lacks fields with `init=False`, static fields, or fields without numbers (a text, a function), the
+/// example's are used. What a class computes, as a `cached_property`, is not copied.
 ///
 /// No number changes: an integer becomes a float, and a float an integer, only where that has it exactly. Floats
 /// are rounded to floats of another width alone. The shape of an array may be another than in the example.

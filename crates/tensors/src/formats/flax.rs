@@ -277,10 +277,10 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
 ///
 /// # Errors
 ///
-/// Returns an error when the file is not valid, with the position, or has maps deeper than 200 levels; when
-/// a key occurs twice, is not a string, or contains `/`; when there are values that are neither tensors nor
-/// metadata, with their names: lists (`flax.serialization.to_bytes` writes maps for them), bytes, and
-/// arrays whose elements have no [`Dtype`].
+/// - When the file is not valid, with the position, or has maps deeper than 200 levels.
+/// - When a key occurs twice, is not a string, or contains `/`.
+/// - When values are neither tensors nor metadata, with their names: lists (`flax.serialization.to_bytes`
+///   writes maps for them), bytes, and arrays whose elements have no [`Dtype`].
 ///
 /// ```
 /// use treedef_tensors::{Loader, flax};

@@ -560,7 +560,7 @@ impl<'de> NameEnumAccess<'de> {
             return Some(NameEnumAccess { variant, source: ValueDeserializer::Scope(scope) });
         }
         let found = variants.iter().filter_map(|variant| Some((*variant, scope.child(variant)?)));
-        // That of the file, if another value has another one.
+        // The variant of the file comes before a variant of a value that fills.
         let (of_file, filled): (Vec<_>, Vec<_>) =
             found.partition(|(_, inside)| !inside.is_filled());
         let mut found = if of_file.is_empty() { filled } else { of_file }.into_iter();
@@ -589,7 +589,7 @@ impl<'de> VariantAccess<'de> for ValueDeserializer<'de> {
     type Error = Failure;
 
     fn unit_variant(self) -> Result<(), Failure> {
-        Ok(()) // what is below stays unused
+        Ok(()) // the tensors below stay unused
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Failure> {

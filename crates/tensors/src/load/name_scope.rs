@@ -113,7 +113,7 @@ impl<'c> EntryView<'c> {
         parts
     }
 
-    /// The entries that are stacked, or those that are not.
+    /// The entries that `keep` accepts. `None` if there are none.
     fn filtered(&self, keep: impl Fn(&LoadEntry<'c>) -> bool) -> Option<EntryView<'c>> {
         let kept = self.all().iter().copied().filter(|entry| keep(entry));
         let entries: Rc<[_]> = kept.collect();
