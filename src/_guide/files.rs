@@ -40,7 +40,7 @@
 //! checksum of no bytes is 0.
 //!
 //! A file is a header, followed by the parts whose lengths are in the header, in that order. Before the leaves are the
-//! checksums of their blocks, 4 bytes for each 2¹⁶ bytes or part of them. The file of a treedef has only the structure.
+//! checksums of their chunks, 4 bytes for each 2¹⁶ bytes or part of them. The file of a treedef has only the structure.
 //!
 //! ## Header, 96 bytes
 //!
@@ -114,7 +114,7 @@
 //! 2. *The values among the leaves*: the fields of a structure, without a treedef at the end of the
 //!    tables. Empty if there are no such values.
 //! 3. *The kinds of the leaves*: `runs` and `lengths` as above.
-//! 4. *The checksums of the leaves*: one for each block of 2¹⁶ bytes of the leaves; the last block may
+//! 4. *The checksums of the leaves*: one for each chunk of 2¹⁶ bytes of the leaves; the last chunk may
 //!    be shorter. So a reader can read and check some leaves without the others.
 //! 5. *The leaves*: `bits` as above. An opaque leaf is a byte 0, and refers to the next value of
 //!    the second part.

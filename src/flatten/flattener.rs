@@ -155,7 +155,7 @@ pub fn flatten_objects<O: Clone + 'static>(
 
 /// Flattens with options; see [`flatten`].
 ///
-/// The options that rebuilding needs are stored in the treedef. Threads can share a flattener.
+/// The options that rebuilding needs are stored in the treedef.
 ///
 /// ```
 /// use treedef::{Flattener, MapOrder};
@@ -281,15 +281,12 @@ impl Flattener {
         self
     }
 
-    /// Makes leaves only of scalars of the kinds that `is_leaf` accepts. The others become static. A
-    /// second call replaces the first. A `None` that [`none_is_leaf`](Self::none_is_leaf) makes a leaf
-    /// stays one.
+    /// Makes leaves only of scalars of the kinds that `is_leaf` accepts. The others become static. It
+    /// is called at once for each kind, not during a walk. A second call replaces the first. A `None` that
+    /// [`none_is_leaf`](Self::none_is_leaf) makes a leaf stays one.
     ///
     /// For example, an optimiser sees only the floats of a value. A `half::f16` is not a float to
     /// serde, but an integer with its bits: see [`ArrayRule::Half`](crate::ArrayRule::Half).
-    ///
-    /// `is_leaf` is called now, once for each kind except [`LeafKind::None`]: with
-    /// [`none_is_leaf`](Self::none_is_leaf), a `None` is always a leaf. A second call replaces the first.
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
