@@ -27,7 +27,7 @@ use super::syntax::{Syntax, TextLeaf, kinds, literals};
 ///
 /// A count such as `; 1000` stands for many leaves. For all texts of one document together, the
 /// cost of leaves beyond the bytes of the texts is limited, both when writing and reading; `work`
-/// is the rest. A leaf costs one node, and 16 bytes of text one more.
+/// is the rest. A leaf and the insertion order of a map cost one node, and 16 bytes of text one more.
 pub trait ExactText: Sized {
     fn to_exact_text(&self, work: &Cell<usize>) -> Result<String>;
 
@@ -111,11 +111,12 @@ impl<L: Flat> LeafText for Exact<'_, L> {
 impl<L: Flat> Exact<'_, L> {
     /// The cost of a further sibling to a reader.
     fn work_of(&self, node: NodeRef<'_>) -> usize {
+        let orders = node.insertions(1).len();
         let work = match &self.leaves {
-            ExactLeaves::Stars => return 0, // there may be 2⁶⁰
-            ExactLeaves::Kinds(_) => return node.num_leaves(),
-            ExactLeaves::Leaves(_) => node.num_leaves(),
-            ExactLeaves::Inside(_) => node.work(),
+            ExactLeaves::Stars => return orders, // a star costs nothing: there may be 2⁶⁰
+            ExactLeaves::Kinds(_) => return node.num_leaves().saturating_add(orders),
+            ExactLeaves::Leaves(_) => node.num_leaves().saturating_add(orders),
+            ExactLeaves::Inside(_) => node.work(), // which is more than its maps and leaves
         };
         let texts = node.leaf_range().filter_map(|leaf| self.scalar(leaf));
         texts.map(Scalar::text_in_nodes).fold(work, usize::saturating_add)

@@ -219,8 +219,7 @@ impl Parser<'_, '_> {
         dims.iter().for_each(|(kind, _)| self.builder.open_new(*kind, None, 1));
         self.atom(NodeKind::Leaf, None)?;
         for (_, size) in dims.into_iter().rev() {
-            self.repeat_leaves(first_leaf, size)?;
-            self.builder.repeat_last(size)?;
+            self.repeat_last(first_leaf, size)?;
             self.builder.close()?;
         }
         Ok(())
@@ -270,8 +269,7 @@ impl Parser<'_, '_> {
             }
             if !(self.syntax.hides_lengths && self.lexer.eat("_")) {
                 count = self.lexer.count()?;
-                self.repeat_leaves(first_leaf, count)?;
-                self.builder.repeat_last(count)?;
+                self.repeat_last(first_leaf, count)?;
             }
             parent.listed = true;
         }
@@ -279,21 +277,21 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Repeats the leaves of a child, so that they occur `count` times.
-    fn repeat_leaves(&mut self, first: usize, count: usize) -> Result<()> {
+    /// Repeats the last child and its leaves, so that they occur `count` times. Each copy of a leaf and of the
+    /// insertion order of a map takes memory.
+    fn repeat_last(&mut self, first_leaf: usize, count: usize) -> Result<()> {
         let end = self.leaves.len();
-        if first == end || count == 1 {
-            return Ok(());
-        }
-        let repeated = self.leaves.get(first..).or_bug();
-        let mut work = 0usize;
-        for leaf in repeated {
+        let leaves = self.leaves.get(first_leaf..).or_bug();
+        let mut work = self.builder.orders_of_last();
+        for leaf in leaves {
             work = work.saturating_add(leaf.work());
         }
         self.lexer.spend(work.saturating_mul(count - 1))?;
-        self.leaves.reserve((end - first) * (count - 1)); // not more than the work
-        (1..count).for_each(|_| self.leaves.extend_from_within(first..end));
-        Ok(())
+        if first_leaf < end {
+            self.leaves.reserve((end - first_leaf) * (count - 1)); // not more than the work
+            (1..count).for_each(|_| self.leaves.extend_from_within(first_leaf..end));
+        }
+        self.builder.repeat_last(count)
     }
 
     /// Completes a node. Its closing delimiter was read.
@@ -304,6 +302,9 @@ impl Parser<'_, '_> {
             let first = (!leaves.is_empty()).then_some(0);
             let swaps = self.builder.sort_entries(&mut node.keys, first);
             swaps.into_iter().for_each(|swap| swap.apply(leaves));
+            if !self.syntax.keeps_order {
+                self.builder.forget_orders(); // the order in the text does not belong to a value
+            }
         }
         let (kind, names) = (node.kind(), (&node.name, node.variant.as_ref().unwrap_or(NAMELESS)));
         self.builder.set_data(kind, NodeDataRef::of(kind, names, &node.fields, &node.keys));
@@ -380,9 +381,6 @@ pub(super) fn parse(
         depth_above,
     };
     parser.parse()?;
-    if !parser.syntax.keeps_order {
-        parser.builder.forget_orders(); // that in the text does not belong to a value
-    }
     Ok(Tree { treedef: parser.builder.finish_unchecked(), leaves: parser.leaves })
 }
 

@@ -215,6 +215,12 @@ impl PartsBuilder {
         self.encoding.lengthen(last, times - 1)
     }
 
+    /// The number of maps in the last child of the current node that have an insertion order.
+    pub(crate) fn orders_of_last(&self) -> usize {
+        let first_map = self.open.last().map_or(self.maps, |open| open.last_map);
+        self.encoding.orders.count_from(first_map)
+    }
+
     /// Sets the insertion order of the entries of the current node, if it is a map with sorted keys. `None`
     /// is the order of the keys.
     pub(crate) fn set_insertion_order(&mut self, order: Option<Arc<[usize]>>) {

@@ -256,6 +256,9 @@ fn a_text_that_is_no_diff_is_refused() {
     insta::assert_snapshot!(change(r#""change": "removed", "old": "80u15""#), @"change 0: expected a number that its kind can hold, found `80u15` at byte 0");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "[0u8; 100000000]""#), @"change 0: 99999983 nodes to visit, the limit is 16777216 at byte 15 (see `Limits::max_work`)");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "opaque [(); 100000000]""#), @"change 0: 99999979 nodes to visit, the limit is 16777216 at byte 22 (see `Limits::max_work`)");
+    // Each copy of the map needs its insertion order.
+    let maps = r#""change": "removed", "old": "[{\"b\": None, \"a\": None}; 20000000]""#;
+    insta::assert_snapshot!(change(maps), @"change 0: 19999965 nodes to visit, the limit is 16777216 at byte 33 (see `Limits::max_work`)");
     insta::assert_snapshot!(change(r#""change": "removed", "old": "[opaque [(); 100000]; 200]""#), @"change 0: 20000373 nodes to visit, the limit is 16777216 at byte 25 (see `Limits::max_work`)");
     let long = format!(r#""change": "removed", "old": "[\"{}\"; 100000]""#, "x".repeat(16_000));
     insta::assert_snapshot!(change(&long), @"change 0: 100082987 nodes to visit, the limit is 16777216 at byte 16011 (see `Limits::max_work`)");
