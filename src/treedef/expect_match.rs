@@ -18,6 +18,9 @@ const MOST_TRIED: usize = 16;
 /// A pattern with more steps gets no suggestion, because each step is tried at each of these keys.
 const MOST_STEPS: usize = 64;
 
+/// The maximum number of nodes whose children are counted for a hint.
+const MOST_COUNTED: usize = 1 << 12;
+
 /// Returns an error if a pattern, or one of the names in its braces, matches no node, with the pattern
 /// that was probably meant.
 pub(super) fn expect_match(treedef: &TreeDef, pattern: &Pattern) -> Result<()> {
@@ -119,7 +122,8 @@ fn beyond_the_end(treedef: &TreeDef, pattern: &Pattern) -> Option<String> {
         PatternStep::Key(Key::Index(_) | Key::Position(_)) | PatternStep::Indices(_) => {}
         _ => return None,
     }
-    let counts = treedef.matches(Pattern(above.to_vec())).filter_map(|(mut path, mut node)| {
+    let nodes = treedef.matches(Pattern(above.to_vec())).take(MOST_COUNTED);
+    let counts = nodes.filter_map(|(mut path, mut node)| {
         lookup::enter(&mut node, &mut path, |_| true);
         matches!(node.kind(), Seq | Tuple | TupleStruct | TupleVariant)
             .then(|| (node.num_children(), path))

@@ -275,6 +275,7 @@ fn a_pattern_passes_over_what_it_does_not_name() {
     let first = [".b[0].w[2]", ".b[1].w[2]", ".b[2].w[2]", ".b[3].w[2]", ".b[4].w[2]"];
     assert_eq!(found("**.w[2]"), first);
     assert_snapshot!(tree.select("**.ww").err().unwrap(), @"no node matches `**.ww` (did you mean `**.w`?)");
+    assert_snapshot!(tree.select("b[*].w[3]").err().unwrap(), @"no node matches `.b[*].w[3]` (there are 3 elements at `.b[0].w`)");
     assert_eq!(tree.clone().select_mut("b[7].x").unwrap().count(), 1);
 }
 
