@@ -8,38 +8,76 @@ pub fn is_json(text: &str) -> bool {
     raw.document().is_some_and(|()| raw.rest.is_empty())
 }
 
-/// Whether the brackets and quotes of a text in RON are balanced, with nothing behind the value.
+/// Whether a text in RON is one word, text or pair of brackets, perhaps with a name before it, and whether its
+/// brackets and quotes are balanced.
 ///
 /// Comments and raw strings, inside which quotes and brackets have no meaning, are refused.
 pub fn is_one_ron(text: &str) -> bool {
     let mut raw = RawText { rest: text.as_bytes() };
-    let (mut open, mut before) = (Vec::new(), b' ');
+    let (mut open, mut value) = (Vec::new(), RonValue::Nothing);
     while let Some(&byte) = raw.rest.first() {
-        let is_closed = match byte {
-            b'"' => before != b'r' && raw.text().is_some(),
-            b'\'' => raw.character().is_some(),
+        let is_outside = open.is_empty();
+        let is_valid = match byte {
+            b'"' | b'\'' => {
+                let fits = !is_outside || value.take(RonValue::Complete);
+                fits && if byte == b'"' { raw.text() } else { raw.character() }.is_some()
+            }
             b'/' | b'#' => false,
-            _ => {
+            b'(' | b'[' | b'{' => {
                 raw.skip(1);
-                match byte {
-                    b'(' => open.push(b')'),
-                    b'[' => open.push(b']'),
-                    b'{' => open.push(b'}'),
-                    _ => {}
-                }
-                match byte {
-                    b')' | b']' | b'}' => open.pop() == Some(byte),
-                    b',' | b':' => !open.is_empty(),
-                    _ => true,
+                open.push(match byte {
+                    b'(' => b')',
+                    b'[' => b']',
+                    _ => b'}',
+                });
+                let is_named = value == RonValue::Word && byte == b'(';
+                !is_outside || is_named || value.take(RonValue::Complete)
+            }
+            b')' | b']' | b'}' => {
+                raw.skip(1);
+                value = RonValue::Complete;
+                open.pop() == Some(byte)
+            }
+            _ if byte.is_ascii_whitespace() => raw.all(u8::is_ascii_whitespace) > 0,
+            _ if is_of_word(&byte) => {
+                let word = raw.rest;
+                let count = raw.all(is_of_word);
+                let is_quoted = matches!(raw.rest.first(), Some(b'"' | b'\''));
+                match word.get(..count).or_bug() {
+                    b"b" if is_quoted => true,
+                    _ => !is_quoted && (!is_outside || value.take(RonValue::Word)),
                 }
             }
+            _ => raw.all(|it| *it == byte) > 0 && !is_outside,
         };
-        if !is_closed {
+        if !is_valid {
             return false;
         }
-        before = byte;
     }
-    open.is_empty() && !text.trim().is_empty()
+    open.is_empty() && value != RonValue::Nothing
+}
+
+/// The part of a value outside of brackets that was read.
+#[derive(PartialEq)]
+enum RonValue {
+    Nothing,
+    /// It may be the name of a struct.
+    Word,
+    Complete,
+}
+
+impl RonValue {
+    /// Whether nothing was read before.
+    fn take(&mut self, read: RonValue) -> bool {
+        let is_first = *self == RonValue::Nothing;
+        *self = read;
+        is_first
+    }
+}
+
+/// Whether a byte may be one of a number or a name.
+fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'+' | b'-' | 0x80..)
 }
 
 /// A text that is read from its beginning. Methods return `None` if something else is there.

@@ -183,7 +183,15 @@ fn it_is_what_serde_json_reads() {
 
 #[test]
 fn a_text_of_ron_is_closed() {
-    for text in ["Some(  (1, 'x'))", "{\"a\": [1, '\\'', ')']}", "1e400", "A(b: \"\\\"]\")", "()"] {
+    for text in [
+        "Some(  (1, 'x'))",
+        "{\"a\": [1, '\\'', ')']}",
+        "1e400",
+        " -0x1F ",
+        "A (b: \"\\\"]\", c: b\"x\")",
+        "b\"x\"",
+        "()",
+    ] {
         assert!(is_one_ron(text), "{text}");
     }
     for text in [
@@ -199,6 +207,16 @@ fn a_text_of_ron_is_closed() {
         "r#\"x\"#",
         "r\"\\\", (1\"",
         "1), (2",
+        "1 2",
+        "() Evil(x: 3)",
+        "[1, 2] [3]",
+        "A(1)(2)",
+        "A [1]",
+        "\"a\" \"b\"",
+        "\"a\"b",
+        "(1)b",
+        "!",
+        "=",
     ] {
         assert!(!is_one_ron(text), "{text}");
     }
