@@ -1,6 +1,6 @@
 //! Paths: the steps from the root to a node.
 
-use crate::model::{Name, NodeKind, Value};
+use crate::model::{Leaf, Name, NodeKind, Value};
 
 /// One step of a [`Path`]: it selects a child of a node.
 ///
@@ -111,6 +111,23 @@ impl Key {
         match (self.text(), actual.text()) {
             (Some(asked), Some(name)) => asked == name,
             _ => false,
+        }
+    }
+
+    /// The form that keys have in common if they [can mean](Self::can_mean) each other: the text of a field or of
+    /// an entry, the number of a position or of an entry, or the form of another entry.
+    pub(crate) fn form(&self) -> Key {
+        if let Some(place) = self.place() {
+            return Key::Entry(Leaf::from(place).into());
+        }
+        match self {
+            Key::VariantField(_, name) => Key::Field(name.clone()),
+            Key::Entry(value) => {
+                let form = value.key_form();
+                let text = form.as_str().map(|text| Key::Field(text.to_owned().into()));
+                text.unwrap_or_else(|| Key::Entry(form.into_owned()))
+            }
+            key => key.clone(),
         }
     }
 

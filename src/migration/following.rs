@@ -7,7 +7,7 @@ use crate::error::{Difference, Result};
 use crate::model::{Leaf, Tree};
 use crate::path::{Key, Path};
 
-use super::pairing::{PlacedNode, loose, pairing};
+use super::pairing::{PlacedNode, pairing};
 use super::probe::{exact, rounded, varied};
 use super::report::Migration;
 use super::side::{Side, elements};
@@ -252,7 +252,7 @@ impl<'a> Following<'a> {
             match ((old.keys().last(), new.keys().last()), may_shorten) {
                 ((Some(Key::Some), _), [true, _]) => drop(old.pop()),
                 ((_, Some(Key::Some)), [_, true]) => drop(new.pop()),
-                ((Some(a), Some(b)), [true, true]) if loose(a) == loose(b) => {
+                ((Some(a), Some(b)), [true, true]) if a.form() == b.form() => {
                     old.pop();
                     new.pop();
                 }

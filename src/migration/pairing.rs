@@ -143,7 +143,7 @@ impl<'a> Comparison<'a, '_> {
 
     fn compare_labelled(&mut self, a: NodeRef<'a>, b: NodeRef<'a>) {
         let mut pairs = Vec::new();
-        for (key, child) in by_label(a, b, &loose) {
+        for (key, child) in by_label(a, b, &Key::form) {
             match child {
                 Labelled::First(child) => self.alone(0, child, Some(key), false),
                 Labelled::Second(_, child) => self.alone(1, child, Some(key), false),
@@ -325,13 +325,4 @@ fn retyped(old: &Leaf, new: &Leaf) -> Option<[LeafKind; 2]> {
         _ => old.kind().is_number() && new.kind().is_number() && exact(old) == exact(new),
     };
     is_kept.then(|| [old.kind(), new.kind()])
-}
-
-/// The text of a key in containers of any kind.
-pub(super) fn loose(key: &Key) -> Key {
-    match (key.text(), key.place()) {
-        (Some(text), _) => Key::Field(text.to_owned().into()),
-        (_, Some(place)) => Key::Entry(Leaf::from(place).into()),
-        _ => key.clone(),
-    }
 }

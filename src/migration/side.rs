@@ -8,7 +8,7 @@ use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Visits, Walk};
 
-use super::pairing::{PlacedNode, loose};
+use super::pairing::PlacedNode;
 use super::probe::rounded;
 
 /// The tree or the value.
@@ -145,7 +145,7 @@ impl<'a> Side<'a> {
 /// The keys of a path below a depth, in a form that is the same for containers of any kind.
 fn loose_below(path: &Path, depth: usize) -> Path {
     let below = path.keys().iter().skip(depth);
-    below.filter(|key| **key != Key::Some).map(loose).collect()
+    below.filter(|key| **key != Key::Some).map(Key::form).collect()
 }
 
 /// The children of a node that have leaves, with their positions.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::error::{Difference, DifferenceKind, Error, Result};
 use crate::leaf::float::{Half, widen};
 use crate::message::{brief, counted, joined};
-use crate::model::{Array, Leaf, Name, NodeKind, Tree, TreeDef, Value};
+use crate::model::{Array, Leaf, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::compare::{
     Heads, Labelled, Site, Step, Steps, Task, View, by_label, compare, have_leaves,
@@ -196,13 +196,7 @@ impl Differences {
         b: ComparedNode<'a>,
     ) -> Steps<ComparedNode<'a>, Found> {
         let nothing = || "nothing".to_owned();
-        let field = |key: &Key| match key {
-            Key::Entry(value) => Some(Name::from(value.as_str()?.to_owned())),
-            Key::VariantField(_, field) => Some(field.clone()),
-            _ => None,
-        };
-        let field = |key: &Key| if self.heads.exact { None } else { field(key) };
-        let label = |key: &Key| field(key).map_or_else(|| key.clone(), Key::Field);
+        let label = |key: &Key| if self.heads.exact { key.clone() } else { key.form() };
         let children = by_label(a.node, b.node, &label);
         let mut steps = Vec::with_capacity(children.len());
         let matched = children.iter().all(|(_, child)| matches!(child, Labelled::Both(..)));

@@ -31,6 +31,8 @@ fn kinds_of_containers_may_differ() {
         ("E::V(*)", "F::V(*)"),
         ("[P { x: * }; 1000000]", "({\"x\": *}; 1000000)"),
         ("{}", "Empty {}"),
+        (r#"{"A": *, "b": *}"#, "{'b': *, Kind::A: *}"),
+        ("{1u8: *, (0.5f32, ()): *}", "{1: *, [0.5, None]: *}"),
     ];
     for (a, b) in same {
         parsed(a).check_equivalent(&parsed(b)).unwrap();

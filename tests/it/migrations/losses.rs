@@ -182,6 +182,15 @@ fn maps() {
     assert_snapshot!(report::<Keyed>(&map(&[("A", 1), ("a", 1)])), @r#"dropped `["A"]`"#);
     assert_snapshot!(report::<Keyed>(&map(&[("A", 1), ("b", 2)])), @r#"renamed `["A"]` to `["a"]`"#);
     assert_snapshot!(report::<BTreeMap<u64, bool>>(&BTreeMap::from([(1u8, true), (200, false)])), @"");
+    // The keys of a document are texts.
+    #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    enum Kind {
+        A,
+        B,
+    }
+    let document = map(&[("A", 1), ("B", 2)]);
+    assert_snapshot!(report::<BTreeMap<Kind, u64>>(&document), @"");
+    assert_snapshot!(report::<BTreeMap<char, u64>>(&document), @"");
     assert_snapshot!(report::<Pairs>(&vec![("a", 5u64), ("b", 6)]), @r#"dropped `[*]` (×2); changed `[(*, *); 2]` to `{"a": *, "b": *}` at the root, `(*, *)` to `5u64` at `["a"]`, `(*, *)` to `6u64` at `["b"]`"#);
     assert_snapshot!(report::<Pairs>(&vec![("a", 5u64), ("a", 6)]), @r#"dropped `[*]` (×2); changed `[(*, *); 2]` to `{"a": *}` at the root, `(*, *)` to `6u64` at `["a"]`"#);
 }
