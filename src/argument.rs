@@ -31,7 +31,10 @@ pub trait ToPath {
     fn to_path(&self) -> Result<Cow<'_, Path>>;
 }
 
-/// An argument that selects nodes: a [`Pattern`], its text, or a [`Path`], which selects one node.
+/// An argument that selects nodes: a [`Pattern`], its text, or a [`Path`].
+///
+/// A path selects the node that it leads to, and each other one that its keys can mean: `[1u8]` also selects the entry
+/// `[1u32]` of the same map, and a key that occurs twice selects both entries.
 ///
 /// ```
 /// use treedef::{Pattern, Tree};

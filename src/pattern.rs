@@ -74,7 +74,8 @@ impl Pattern {
         self.matches_keys(path.keys())
     }
 
-    /// Whether the pattern matches the node at this path, or a node above it.
+    /// Whether the pattern [matches](Self::matches) the node at this path, or a node above it. In a tree with
+    /// newtypes, [`Tree::split`](crate::Tree::split) may choose other leaves, because it knows the newtypes.
     ///
     /// ```
     /// use treedef::{Pattern, Tree};

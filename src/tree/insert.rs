@@ -44,6 +44,7 @@ pub(super) fn insert<L>(tree: &mut Tree<L>, path: &Path, new: Tree<L>) -> Result
         None => parent.leaf_range().end,
     };
     let replaced = tree.treedef.rebuilt(&parent_path, |builder, parent| {
+        builder.allow(new.treedef.limits);
         builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
         builder.set_insertion_order(order.clone().flatten());
         for (child, repeat, is_next) in parent.runs_around(position) {

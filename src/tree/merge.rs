@@ -71,7 +71,8 @@ pub(super) fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
         let below = from.get_mut(node.leaf_range()).or_bug();
         leaves.extend(below.iter_mut().filter_map(Option::take));
     };
-    let mut builder = PartsBuilder::onto(first.treedef.root(), first.treedef.limits);
+    let limits = first.treedef.limits.max(second.treedef.limits);
+    let mut builder = PartsBuilder::onto(first.treedef.root(), limits);
     let mut path = Path::root();
     let roots = (None, MergeSource::Both(first.treedef.root(), second.treedef.root(), 1));
     builder.assemble(roots, |builder, depth, (key, part)| {

@@ -19,7 +19,7 @@ use crate::message::counted;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Tree, TreeDef};
 use crate::path::Path;
 use crate::text::{WithoutLengths, parse_signature};
-use crate::treedef::edit::{Edit, EditWalk};
+use crate::treedef::edit::{Edit, EditWalk, insert_without, nothing_left};
 use crate::treedef::limits::in_memory;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::pairs::{
@@ -1243,17 +1243,16 @@ impl<L> Tree<L> {
     /// ```
     pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
         let path = self.treedef.resolve(path)?;
-        // If fields or keys are equal, the path leads to the first.
-        let mut found = false;
-        let mut removed = self.cut(|here, _, _| {
-            if found || !path.keys().starts_with(here.keys()) {
-                return Ok(Action::Keep);
-            }
-            found = *here == path;
-            Ok(if found { Action::Remove } else { Action::Enter })
+        let Some(above) = path.parent() else { return Err(nothing_left()) };
+        let (parent, node) = (self.treedef.node(&above)?, self.treedef.node(&path)?);
+        let position = path.keys().last().and_then(|key| parent.position(key)).or_bug();
+        let rebuilt = self.treedef.rebuilt(&above, |builder, parent| {
+            insert_without(builder, parent, position).map_err(|error| error.at(above.clone()))
         })?;
-        let removed = removed.pop().map(|(_, tree)| tree);
-        removed.ok_or_else(|| bug!("a node has no path"))
+        let (old, range) = (node.to_treedef(), node.leaf_range());
+        let taken = self.leaves.drain(range).collect();
+        self.treedef = rebuilt;
+        Ok(Tree::from_parts(old, taken))
     }
 
     /// Replaces or removes subtrees, as `f` returns for each node, and returns the old ones with
@@ -1347,7 +1346,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the tree has another structure; the error has the path.
+    /// Returns an error when the tree has another structure; the error has the path. Also when the result exceeds
+    /// the limits of the tree.
     ///
     /// ```
     /// use treedef::{Tree, TreeDef};
@@ -1362,7 +1362,7 @@ impl<L> Tree<L> {
     pub fn transpose(self, outer: &TreeDef, inner: &TreeDef) -> Result<Tree<L>> {
         expect_equal(&outer.compose(inner)?, &self.treedef)?;
         let treedef = inner.compose(outer)?.with_limits(self.treedef.limits());
-        let treedef = with_options_of(treedef, &self.treedef)?;
+        let treedef = with_options_of(treedef, &self.treedef)?.within_limits()?;
         if self.leaves.is_empty() {
             return Ok(Tree::from_parts(treedef, Vec::new())); // one of the two may have any number of leaves
         }

@@ -114,6 +114,7 @@ impl<'a> EditWalk<'a> {
     /// Replaces the node by another subtree.
     pub(crate) fn put(&mut self, other: &TreeDef) -> Result<()> {
         self.pass();
+        self.builder.allow(other.limits);
         self.builder.insert_copies(other, self.here.1)
     }
 
@@ -124,10 +125,9 @@ impl<'a> EditWalk<'a> {
             self.root_was_removed = true;
             return Ok(());
         };
-        if matches!(entered.node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
-            let said = format!("`{}` cannot lose its child", entered.node.brief());
+        if let Err(error) = expect_removable_child(entered.node) {
             self.path.0.pop();
-            return Err(Error::argument(said).at(self.path.clone()));
+            return Err(error.at(self.path.clone()));
         }
         entered.removed.push(position..position + self.here.1); // in range: these siblings exist
         Ok(())
@@ -158,12 +158,39 @@ impl<'a> EditWalk<'a> {
     }
 
     pub(crate) fn finish(self) -> Result<TreeDef> {
-        if self.root_was_removed {
-            Err(Cause::Nothing("nothing is left of the tree").into())
-        } else {
-            self.builder.finish()
+        if self.root_was_removed { Err(nothing_left()) } else { self.builder.finish() }
+    }
+}
+
+/// Adds a node without the child at a position.
+pub(crate) fn insert_without(
+    builder: &mut PartsBuilder,
+    node: NodeRef<'_>,
+    position: usize,
+) -> Result<()> {
+    expect_removable_child(node)?;
+    builder.open(node, 1)?;
+    for (child, repeat, is_removed) in node.runs_around(position) {
+        if !is_removed {
+            builder.insert(child, repeat)?;
         }
     }
+    let mut entered = EnteredNode { node, repeat: 1, removed: Vec::new() };
+    entered.removed.push(position..position + 1); // there is a child
+    entered.relabel(builder);
+    builder.close()
+}
+
+fn expect_removable_child(node: NodeRef<'_>) -> Result<()> {
+    if matches!(node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
+        let message = format!("`{}` cannot lose its child", node.brief());
+        return Err(Error::argument(message));
+    }
+    Ok(())
+}
+
+pub(crate) fn nothing_left() -> Error {
+    Cause::Nothing("nothing is left of the tree").into()
 }
 
 impl EnteredNode<'_> {

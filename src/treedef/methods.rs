@@ -340,10 +340,12 @@ impl TreeDef {
         Err(options_mismatch(expected.encoding.options, self.encoding.options))
     }
 
-    /// Checks that this structure equals `expected`, apart from container kinds and type names.
+    /// Checks that this structure equals `expected`, apart from container kinds, type names and options.
     ///
     /// A sequence may be a tuple, a map with string keys may be a struct, and fields may be in any
-    /// order. `Some`, newtypes and variants must match.
+    /// order. Keys are equal if they have one value in any type: `1u8` and `1u32`, `"A"` and `Kind::A`. `Some`,
+    /// newtypes and variants must match. With [`none_is_leaf`](crate::Flattener::none_is_leaf), a
+    /// leaf may hold an absent value; that is not compared.
     ///
     /// # Errors
     ///
@@ -519,7 +521,10 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn replace(&self, path: impl ToPath, new: &TreeDef) -> Result<TreeDef> {
-        self.rebuilt(&self.resolve(path)?, |builder, _| builder.insert(new.root(), 1))
+        self.rebuilt(&self.resolve(path)?, |builder, _| {
+            builder.allow(new.limits);
+            builder.insert(new.root(), 1)
+        })
     }
 
     /// This structure with the node at an existing path replaced by whatever `put` inserts.

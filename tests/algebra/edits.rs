@@ -1,5 +1,6 @@
 //! Editing trees: by functions, paths and patterns; dropping and merging leaves.
 
+use insta::assert_snapshot;
 use proptest::prelude::*;
 use treedef::{Edit, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 
@@ -329,6 +330,29 @@ fn options_bind_what_depends_on_them() {
     assert!(plain.check_equal(&marked).is_err());
 }
 
+#[test]
+fn a_transposed_tree_is_within_its_limits() {
+    let (outer, inner) = (parsed("[*; 1000]"), parsed("(*, None, *, None, *)"));
+    let treedef = outer.compose(&inner).unwrap();
+    let tree = |max_nodes| {
+        let limits = Limits { max_nodes, ..Limits::default() };
+        numbered(treedef.clone().with_limits(limits)).transpose(&outer, &inner)
+    };
+    assert!(tree(9).is_ok());
+    assert_snapshot!(tree(8).unwrap_err(), @"9 nodes, the limit is 8 (see `Limits::max_nodes`)");
+}
+
+/// A walk over each of them would exceed the limits.
+#[test]
+fn an_entry_is_removed_from_beside_many_nodes_without_leaves() {
+    let beside = "[None; 100000000]";
+    let mut tree = numbered(parsed(&format!("M {{ a: {beside}, b: {{1: *, 2: *}} }}")));
+    assert_eq!(tree.remove("b[1]").unwrap().leaves(), [0]);
+    assert_eq!(tree.to_string(), format!("M {{ a: {beside}, b: {{2: 1}} }}"));
+    tree.remove("a[7]").unwrap();
+    assert_eq!(tree.treedef().to_string(), "M { a: [None; 99999999], b: {2: *} }");
+}
+
 /// A value may nest deeper than the default limit, and so may its parts.
 #[test]
 fn limits_go_with_the_parts() {
@@ -338,6 +362,10 @@ fn limits_go_with_the_parts() {
     );
     let tree = numbered(deep.unwrap());
     let (treedef, path) = (tree.treedef(), "[0]".parse::<Path>().unwrap());
+    let map = |key: &str| Tree::new(parsed(&format!("{{\"{key}\": *}}")), vec![0]).unwrap();
+    let (mut replaced, mut grown) = (map("a"), map("a"));
+    replaced.replace("a", tree.clone()).unwrap();
+    grown.insert("b", tree.clone()).unwrap();
     let parts = [
         tree.subtree(&path).unwrap(),
         tree.flatten_up_to(&parsed("[*]")).unwrap().leaves()[0].clone(),
@@ -347,6 +375,10 @@ fn limits_go_with_the_parts() {
         numbered(treedef.root().child(0).unwrap().to_treedef()),
         numbered(treedef.inner_of(&parsed("[*]")).unwrap()),
         numbered(TreeDef::tuple([parsed("None"), treedef.clone()]).unwrap()),
+        tree.flatten_up_to(&parsed("[[*]]")).unwrap().compose().unwrap(),
+        Tree::merge([map("b"), replaced.clone()]).unwrap(),
+        replaced,
+        grown,
     ];
     for part in parts {
         assert_eq!(part.treedef().limits().max_depth, 400, "{part}");
