@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::arrays::array::late;
 use crate::arrays::array_struct::{ArrayStruct, array_struct};
 use crate::arrays::blocks::{Rectangle, is_list, num_elements, rectangle};
+use crate::bug::bug;
 use crate::error::Result;
 use crate::flatten::{ArrayHint, ArrayMeaning};
 use crate::leaf::Scalar;
@@ -60,7 +61,8 @@ pub(crate) fn collect_arrays(
             }
             Event::Enter { node, .. } if node.is_leaf() => {
                 builder.insert(star.root(), 1)?;
-                leaves.extend(arrays.leaf(node.first_leaf()));
+                let leaf = arrays.leaf(node.first_leaf());
+                leaves.push(leaf.ok_or_else(|| bug!("a leaf is missing"))?);
                 walk.skip();
             }
             Event::Enter { node, .. } => match arrays.array_at(node) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::arrays::collect::in_one_buffer;
-use crate::bug::OrBug;
+use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
@@ -30,7 +30,7 @@ pub(super) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
                 writer.push_opaque();
                 opaque.push(value);
             }
-            (None, None) => {} // every leaf is a scalar or opaque
+            (None, None) => return Err(bug!("a leaf is neither a scalar nor opaque")),
         }
     }
     let (mut kinds, mut orders, mut values) = (Vec::new(), OrderWriter::default(), Vec::new());

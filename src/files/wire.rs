@@ -3,7 +3,6 @@
 
 use bincode::config;
 
-use crate::bug::OrBug;
 use crate::error::{Cause, Error, Result};
 use crate::model::{LeafKind, NodeKind};
 
@@ -194,47 +193,55 @@ pub(super) fn near(size: u64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-/// The codes of node kinds in files: the index in this list. They must never change.
-const NODE_KINDS: [NodeKind; 16] = {
-    use NodeKind as Is;
-    [
-        Is::Leaf,
-        Is::None,
-        Is::Some,
-        Is::Unit,
-        Is::UnitStruct,
-        Is::NewtypeStruct,
-        Is::Seq,
-        Is::Tuple,
-        Is::TupleStruct,
-        Is::Map,
-        Is::Struct,
-        Is::UnitVariant,
-        Is::NewtypeVariant,
-        Is::TupleVariant,
-        Is::StructVariant,
-        Is::Static,
-    ]
-};
+/// The codes of node kinds in files. They must never change.
+macro_rules! node_kinds {
+    ($($kind:ident = $code:literal)*) => {
+        pub(super) fn node_code(kind: NodeKind) -> u8 {
+            match kind {
+                $(NodeKind::$kind => $code,)*
+            }
+        }
 
-/// The index of an item in a list of fewer than 256 items.
-fn code<T: PartialEq>(list: &[T], item: T) -> u8 {
-    let place = list.iter().position(|known| *known == item);
-    place.and_then(|place| u8::try_from(place).ok()).or_bug()
+        pub(super) fn node_kind(code: u8) -> Option<NodeKind> {
+            Some(match code {
+                $($code => NodeKind::$kind,)*
+                _ => return None,
+            })
+        }
+    };
 }
 
-pub(super) fn node_code(kind: NodeKind) -> u8 {
-    code(&NODE_KINDS, kind)
-}
-
-pub(super) fn node_kind(code: u8) -> Option<NodeKind> {
-    NODE_KINDS.get(usize::from(code)).copied()
+node_kinds! {
+    Leaf = 0
+    None = 1
+    Some = 2
+    Unit = 3
+    UnitStruct = 4
+    NewtypeStruct = 5
+    Seq = 6
+    Tuple = 7
+    TupleStruct = 8
+    Map = 9
+    Struct = 10
+    UnitVariant = 11
+    NewtypeVariant = 12
+    TupleVariant = 13
+    StructVariant = 14
+    Static = 15
 }
 
 /// The code of a leaf kind in files: its index in [`LeafKind::ALL`].
 pub(super) fn leaf_code(kind: LeafKind) -> u8 {
-    code(LeafKind::ALL, kind)
+    kind as u8 // the same, see below
 }
+
+const _: () = {
+    let (mut index, mut kinds) = (0, LeafKind::ALL);
+    while let [kind, after @ ..] = kinds {
+        assert!(*kind as usize == index, "a kind has another place in the list");
+        (index, kinds) = (index + 1, after);
+    }
+};
 
 pub(super) fn leaf_kind(code: u8) -> Option<LeafKind> {
     LeafKind::ALL.get(usize::from(code)).copied()

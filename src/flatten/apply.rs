@@ -334,9 +334,8 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
     fn put(&mut self, node: NodeRef<'_>, becomes: Becomes) -> Result<()> {
         let has_objects = self.objects != Objects::None;
         let mut leaves = Vec::with_capacity(node.num_leaves()); // they are in memory
-        while leaves.len() < node.num_leaves()
-            && let Some(leaf) = self.from.next()
-        {
+        while leaves.len() < node.num_leaves() {
+            let Some(leaf) = self.from.next() else { return Err(bug!("a leaf is missing")) };
             if has_objects && object_in(&leaf).is_some() {
                 return Err(captured_object());
             }
@@ -439,11 +438,12 @@ impl<'a> Parts<'a> {
         }
         match self.from.next() {
             Some(Leaf::Opaque(value)) => self.insert(&value),
-            Some(Leaf::None) | None => self.builder.atom(NodeKind::None, None, 1),
+            Some(Leaf::None) => self.builder.atom(NodeKind::None, None, 1),
             Some(leaf) => {
                 self.leaves.push(leaf);
                 self.builder.atom(NodeKind::Leaf, None, 1)
             }
+            None => Err(bug!("a leaf is missing")),
         }
     }
 

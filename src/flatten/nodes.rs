@@ -192,11 +192,10 @@ impl WordReader {
                 word::BACK_REFERENCE => self.back_references(words)?,
                 word::REPEAT => self.repeat(word.number())?,
                 word::CLOSE => self.close(labels)?,
-                word::STATIC => {
-                    if let Some(value) = labels.value(word.number()) {
-                        self.put_static(value)?;
-                    }
-                }
+                word::STATIC => match labels.value(word.number()) {
+                    Some(value) => self.put_static(value)?,
+                    None => return Err(bug!("a static has no label")),
+                },
                 word::OPAQUE | word::OPAQUE_NOTHING => self.leaf()?,
                 _ => self.node(*word, words, labels)?,
             }
@@ -427,7 +426,7 @@ impl WordReader {
         let head = open.head;
         let data = match head.kind {
             NodeKind::Map => {
-                let data = self.keys_of(node, &open, labels);
+                let data = self.keys_of(node, &open, labels)?;
                 self.names.keys.truncate(open.first_label);
                 data
             }
@@ -446,7 +445,7 @@ impl WordReader {
     }
 
     /// The node data of the map at `node`. Sorts its entries if they did not come in order.
-    fn keys_of(&mut self, node: usize, open: &Open, labels: &mut LabelTable) -> usize {
+    fn keys_of(&mut self, node: usize, open: &Open, labels: &mut LabelTable) -> Result<usize> {
         let numbers = self.names.keys.get(open.first_label..).or_bug();
         let Count { leaf, map, .. } = open.begin;
         let sorts = !self.options.insertion;
@@ -457,11 +456,16 @@ impl WordReader {
             if let Some(inserted) = known.inserted {
                 self.builder.move_entries(node, map, &inserted, Some(leaf), &mut self.swaps);
             }
-            return known.data;
+            return Ok(known.data);
         }
         let are_new = new_key.is_some_and(|key| labels.is_new(key));
         let mut keys: Vec<Value> = Vec::with_capacity(numbers.len());
-        keys.extend(numbers.iter().filter_map(|number| labels.take_value(*number)));
+        for number in numbers {
+            let Some(key) = labels.take_value(*number) else {
+                return Err(bug!("a key has no label"));
+            };
+            keys.push(key);
+        }
         let inserted = if sorts {
             self.builder.sort_entries(node, map, &mut keys, Some(leaf), &mut self.swaps)
         } else {
@@ -469,7 +473,7 @@ impl WordReader {
         };
         let data = self.builder.node_data.intern_keys(keys, are_new);
         self.known_keys.add(numbers, inserted, data, new_key);
-        data
+        Ok(data)
     }
 }
 

@@ -192,8 +192,9 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn push(&mut self, leaf: Leaf) {
-        if let Some(column) = self.grow(leaf.kind(), 1) {
-            column.push(leaf);
+        match self.grow(leaf.kind(), 1) {
+            Some(column) => column.push(leaf),
+            None => debug_assert!(false, "a segment has no column"),
         }
     }
 
@@ -211,8 +212,9 @@ impl Columns {
 
     /// Adds numbers of one kind.
     pub(crate) fn extend(&mut self, kind: LeafKind, bits: Bits<'_>) {
-        if let Some(column) = self.grow(kind, bits.len()) {
-            column.as_vec_mut().extend_bits(kind, bits);
+        match self.grow(kind, bits.len()) {
+            Some(column) => column.as_vec_mut().extend_bits(kind, bits),
+            None => debug_assert!(false, "a segment has no column"),
         }
     }
 

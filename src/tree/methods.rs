@@ -1159,7 +1159,9 @@ impl<L> Tree<L> {
         while let Some(met) = walk.step() {
             if let Event::Enter { node, .. } = met {
                 starts.push(leaves.len());
-                leaves.extend(if node.is_leaf() { old.next() } else { None });
+                if node.is_leaf() {
+                    leaves.push(old.next().ok_or_else(|| bug!("a leaf is missing"))?);
+                }
                 walk.enter()?;
                 continue;
             }
@@ -1325,10 +1327,9 @@ impl<L> Tree<Tree<L>> {
             };
             match node.kind() {
                 NodeKind::Leaf => {
-                    if let Some(tree) = inner.next() {
-                        walk.put(&tree.treedef)?;
-                        leaves.extend(tree.leaves);
-                    }
+                    let Some(tree) = inner.next() else { return Err(bug!("a leaf is missing")) };
+                    walk.put(&tree.treedef)?;
+                    leaves.extend(tree.leaves);
                 }
                 _ => walk.enter()?,
             }

@@ -80,10 +80,11 @@ impl EncodingBuilder {
 
     /// Changes the kind and the node data of an open node.
     pub(crate) fn relabel(&mut self, at: usize, kind: NodeKind, data: usize) {
-        if let Some(node) = self.nodes.get_mut(at) {
-            node.kind = kind;
-            node.set_data(data);
-        }
+        let Some(node) = self.nodes.get_mut(at) else {
+            return debug_assert!(false, "no node is open");
+        };
+        node.kind = kind;
+        node.set_data(data);
     }
 
     /// Appends a complete subtree, as one child. Returns its index.
