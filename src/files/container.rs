@@ -83,7 +83,7 @@ impl NewFile<'_> {
     pub(super) fn write(&self) -> Vec<u8> {
         let [structure, orders, values, kinds, leaves] = self.parts;
         let mut chunks = Vec::new();
-        for chunk in leaves.chunks(1 << 16) {
+        for chunk in leaves.chunks(near(CHUNK)) {
             hash(chunk).write(&mut chunks);
         }
         let len = |part: &[u8]| wide(part.len());
@@ -206,7 +206,7 @@ impl Container {
         let read = source.bytes(start + at..start + last)?;
         let checksums = checksums.chunks_exact(4).skip(near(first));
         let (mut chunk_start, mut damage) = (at, None::<Range<u64>>);
-        for (chunk, checksum) in read.chunks(1 << 16).zip(checksums) {
+        for (chunk, checksum) in read.chunks(near(CHUNK)).zip(checksums) {
             let chunk_end = chunk_start + wide(chunk.len());
             if hash(chunk).to_le_bytes() != *checksum {
                 let start = damage.map_or(chunk_start, |damage| damage.start);
