@@ -858,7 +858,7 @@ impl Flattener {
         let numbers = Sink::F64(Vec::new());
         let (walked, objects) = collecting(Vec::new(), || walk.walk(numbers, value));
         let (treedef, numbers) = walked?;
-        Ok((in_order(objects, &numbers.into_leaves::<Vec<f64>>()), treedef))
+        Ok((in_order_of(numbers, objects, &treedef)?, treedef))
     }
 
     /// Puts the objects of a value with a known structure into `buffer`, and replaces its content.
@@ -897,7 +897,7 @@ impl Flattener {
             }
             _ => error,
         })?;
-        *buffer = in_order(objects, &numbers.into_leaves::<Vec<f64>>());
+        *buffer = in_order_of(numbers, objects, treedef)?;
         Ok(())
     }
 
@@ -922,6 +922,15 @@ fn put_all(treedef: &TreeDef, leaves: Vec<Leaf>, sink: &mut Sink) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// The objects whose numbers were leaves.
+fn in_order_of<O: Clone>(numbers: Sink, objects: Vec<O>, treedef: &TreeDef) -> Result<Vec<O>> {
+    in_order(objects, &numbers.into_leaves::<Vec<f64>>()).map_err(|index| {
+        let said =
+            "a `Serialize` implementation wrote the number of an object that it does not have";
+        treedef.error_at_leaf(index, Error::protocol(said))
+    })
 }
 
 /// A walk without rules came to a place where the treedef has a static, or one leaf for a compound.

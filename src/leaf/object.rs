@@ -187,29 +187,30 @@ pub(crate) fn collecting<O: 'static, R>(objects: Vec<O>, walk: impl FnOnce() -> 
     (result, objects.or_bug())
 }
 
-/// The objects in the order of their numbers.
-pub(crate) fn in_order<O: Clone>(objects: Vec<O>, numbers: &[f64]) -> Vec<O> {
+/// The objects in the order of their numbers. If a number is that of no object, its place.
+pub(crate) fn in_order<O: Clone>(objects: Vec<O>, numbers: &[f64]) -> Result<Vec<O>, usize> {
     let numbers = numbers.iter().map(|number| number.to_bits());
     let are_in_order = numbers.len() == objects.len()
         && numbers.clone().zip(0..).all(|(number, place)| number == place);
     if are_in_order {
-        return objects;
+        return Ok(objects);
     }
     // A buffer that is serialized twice yields an index twice.
     let mut left: Vec<usize> = vec![0; objects.len()];
-    let places = || numbers.clone().filter_map(|number| usize::try_from(number).ok());
-    for place in places() {
-        if let Some(left) = left.get_mut(place) {
-            *left += 1; // at most the numbers
-        }
+    let mut places = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let place = usize::try_from(number).unwrap_or(usize::MAX); // no place
+        *left.get_mut(place).ok_or(places.len())? += 1; // at most the numbers
+        places.push(place);
     }
     let mut objects: Vec<Option<O>> = objects.into_iter().map(Some).collect();
-    let take = |place: usize| {
-        let (object, left) = objects.get_mut(place).zip(left.get_mut(place))?;
-        *left -= 1; // it was counted
-        if *left == 0 { object.take() } else { object.clone() }
+    let take = |(index, place): (usize, usize)| {
+        let (object, left) = (&mut objects[place], &mut left[place]); // it was counted
+        *left -= 1; // as often as it was counted
+        let object = if *left == 0 { object.take() } else { object.clone() };
+        object.ok_or(index)
     };
-    places().filter_map(take).collect()
+    places.into_iter().enumerate().map(take).collect()
 }
 
 /// Hands objects out during a walk. Returns its result, and the index of the first object that was

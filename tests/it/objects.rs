@@ -609,6 +609,29 @@ fn opaque_values_among_objects_are_static() {
     assert_eq!(again, ['a', 'b']);
 }
 
+/// Writes the number of an object without the object.
+#[derive(Clone, Copy)]
+struct NumberOfAnObject(u64);
+
+impl Serialize for NumberOfAnObject {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct("__treedef_private_Object", &f64::from_bits(self.0))
+    }
+}
+
+#[test]
+fn a_number_without_an_object_is_an_error() {
+    let value = |number| (Object('a'), vec![NumberOfAnObject(number)]);
+    let (mut objects, treedef) = flatten_objects::<char>(&value(0)).unwrap();
+    assert_eq!(objects, ['a', 'a']);
+    for number in [1, 7, u64::MAX] {
+        let error = flatten_objects::<char>(&value(number)).unwrap_err();
+        insta::allow_duplicates! { insta::assert_snapshot!(error, @"a `Serialize` implementation wrote the number of an object that it does not have at `.1[0]`"); }
+        let like = Flattener::new().flatten_objects_like(&treedef, &value(number), &mut objects);
+        assert_eq!(like.unwrap_err().to_string(), error.to_string());
+    }
+}
+
 /// A dropped value may begin a walk itself.
 #[test]
 fn a_refused_object_is_dropped_outside_of_the_walk() {
