@@ -184,7 +184,8 @@ pub(super) fn rebuild_into<T: DeserializeOwned>(
 ) -> Result<()> {
     expect_fit(treedef, &leaves)?;
     let mut cursor = cursor(treedef, leaves);
-    T::deserialize_in_place(NodeDeserializer(&mut cursor), value)
+    let result = T::deserialize_in_place(NodeDeserializer(&mut cursor), value);
+    ended(result, &cursor, treedef)
 }
 
 pub(super) fn rebuild<'de, T: Deserialize<'de>>(
@@ -200,7 +201,13 @@ pub(super) fn rebuild<'de, T: Deserialize<'de>>(
     {
         return Ok(value);
     }
-    match T::deserialize(NodeDeserializer(&mut cursor)) {
+    ended(T::deserialize(NodeDeserializer(&mut cursor)), &cursor, treedef)
+}
+
+/// The result of a walk, at its end.
+#[inline]
+fn ended<T>(result: Result<T>, cursor: &Cursor<'_>, treedef: &TreeDef) -> Result<T> {
+    match result {
         Err(error) => Err(naming_struct(error, treedef)),
         value => {
             cursor.check_end();
@@ -293,8 +300,9 @@ impl Value {
             }
         };
         let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
-        let mut cursor = Cursor::new(scalar_root().treedef, leaves, false, deepest(limits));
-        T::deserialize(NodeDeserializer(&mut cursor))
+        let treedef = scalar_root().treedef;
+        let mut cursor = Cursor::new(treedef, leaves, false, deepest(limits));
+        ended(T::deserialize(NodeDeserializer(&mut cursor)), &cursor, treedef)
     }
 }
 

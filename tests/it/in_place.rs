@@ -72,6 +72,15 @@ fn the_leaves_are_those_that_were_given() {
 }
 
 #[test]
+fn an_error_names_the_struct() {
+    let (leaves, treedef) = treedef::flatten(&(layer(1.0), 2)).unwrap();
+    let error = unflatten_into(&mut (0.0, 0), &treedef, &leaves).unwrap_err();
+    let elsewhere = treedef::unflatten::<(f64, i32)>(&treedef, &leaves).unwrap_err();
+    assert_eq!(error.to_string(), elsewhere.to_string());
+    insta::assert_snapshot!(error, @"invalid type: struct `Layer`, expected f64 at `.0`");
+}
+
+#[test]
 fn a_list_grows_and_shrinks() {
     let (leaves, treedef) = treedef::flatten(&vec![layer(1.0); 3]).unwrap();
     let mut one = vec![layer(0.0)];
