@@ -204,6 +204,28 @@ fn files_without_an_index_keep_their_names_until_there_is_one() {
     assert_eq!(listed(&folder)[0], "model-TAG-00001-of-00002.safetensors");
 }
 
+/// `open` leaves such files out, so a save leaves them in the folder.
+#[test]
+fn files_that_an_index_does_not_list_are_kept() {
+    let folder = Folder::new();
+    let save = |max_bytes| {
+        let tensors = bytes(&[("a", 1), ("b", 2)]);
+        safetensors::save_sharded(&tensors, folder.path(), max_bytes).unwrap();
+        assert_eq!(safetensors::open(folder.path()).unwrap().read().unwrap(), tensors);
+    };
+    save(1);
+    let strays = ["model-00001-of-00007.safetensors", "model.safetensors"];
+    strays.iter().for_each(|name| folder.shard(name, &[("other", &[7])]));
+    for max_bytes in [1, 9] {
+        save(max_bytes);
+        for name in strays {
+            assert_eq!(fs::read(folder.join(name)).unwrap(), crate::file(&[("other", &[7])]));
+        }
+        let replaced = fs::read_to_string(folder.join("model.safetensors.index.json")).unwrap();
+        assert!(!strays.iter().any(|name| replaced.contains(name)), "{replaced}");
+    }
+}
+
 /// Only files that may still be there are named as replaced.
 #[test]
 fn an_index_does_not_grow() {

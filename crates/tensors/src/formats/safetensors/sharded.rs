@@ -29,8 +29,8 @@ const WHOLE: &str = "model.safetensors";
 /// texts of the structure are in the first file, and an alias is in the file of its tensor.
 ///
 /// The folder always has either the old checkpoint or the new one, even if the process is killed:
-/// the new index is written in one step. Then the old files are removed: those of the index, and
-/// `model.safetensors` and `model-00001-of-00003.safetensors` without one. Beside files of tensors, the new
+/// the new index is written in one step. Then the old files are removed: those of the index, or without an
+/// index `model.safetensors` and files such as `model-00001-of-00003.safetensors`. Beside files of tensors, the new
 /// ones have other names, such as `model-5f3a9c01-00001-of-00003.safetensors`. The next save removes
 /// leftovers of a killed process. Other files in the folder are not touched. Two saves into one folder at
 /// the same time are not supported.
@@ -206,6 +206,8 @@ struct PreviousCheckpoint {
 impl PreviousCheckpoint {
     fn find(folder: &Path) -> Result<Self> {
         let (mut index, mut files, mut has_tensors) = (None, BTreeSet::new(), false);
+        // With an index, these are other models.
+        let mut without_index = BTreeSet::new();
         for entry in fs::read_dir(folder).map_err(|error| file::in_file(folder, error))? {
             let entry = entry.map_err(|error| file::in_file(folder, error))?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -222,13 +224,17 @@ impl PreviousCheckpoint {
                     quoted(&name)
                 );
                 return Err(ErrorKind::Malformed(what).into());
-            } else if name == WHOLE || is_of_save(&name) || is_shard(&name) {
+            } else if is_of_save(&name) {
                 files.insert(name);
+            } else if name == WHOLE || is_shard(&name) {
+                without_index.insert(name);
             }
         }
-        if let Some(index) = &index {
-            files.extend(index.files.keys().cloned());
-            files.extend(index.replaced.iter().cloned());
+        match &index {
+            Some(index) => {
+                files.extend(index.files.keys().chain(&index.replaced).cloned());
+            }
+            None => files.append(&mut without_index),
         }
         // Only files of tensors in this folder are removed, even if an index lists others.
         let is_here = |name: &str| Path::new(name).file_name().is_some_and(|it| it == name);
