@@ -240,6 +240,53 @@ fn the_index_or_the_names_decide() {
     assert_snapshot!(folder.refused(safetensors::open(folder.path())), @r#"FOLDER: several variants of a model, "ema", "fp16": choose one (`OpenOptions::variant`)"#);
 }
 
+/// A file with one tensor of one byte, and a text in the metadata.
+fn noted(name: &str, byte: u8, key: &str, text: &str) -> Vec<u8> {
+    let metadata = serde_json::json!({key: text});
+    let header = format!(
+        r#"{{"__metadata__":{metadata},"{name}":{{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}}}"#
+    );
+    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+    [&length[..], header.as_bytes(), &[byte]].concat()
+}
+
+#[test]
+fn two_files_may_not_have_one_name_of_a_tied_tensor() {
+    let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    for is_indexed in [false, true] {
+        let folder = Folder::new();
+        if is_indexed {
+            folder.index(&[("w", first), ("v", second)], 2);
+        }
+        let open = |files: [Vec<u8>; 2]| {
+            [first, second].iter().zip(files).for_each(|(name, file)| folder.write(name, file));
+            safetensors::open(folder.path())
+        };
+        // Two tensors are both `h`.
+        let refused = open([noted("w", 1, "h", "w"), noted("v", 3, "h", "v")]);
+        let error = folder.refused(refused);
+        assert_eq!(error, format!("{second}: \"h\": it is also in \"{first}\""));
+        // Some writers put the texts of the whole into each file.
+        for files in [
+            [noted("w", 1, "h", "w"), noted("v", 3, "h", "w")],
+            [noted("w", 1, "h", "v"), noted("v", 3, "h", "v")],
+            [noted("w", 1, "h", "a text"), noted("v", 3, "h", "v")],
+        ] {
+            let expected = if files[0] == noted("w", 1, "h", "w") { "w" } else { "v" };
+            let source = open(files).unwrap();
+            assert_eq!(source.aliases().collect::<Vec<_>>(), [("h", expected)]);
+        }
+    }
+    // Without an index, nothing decides which of the two is `h`.
+    let folder = Folder::new();
+    for files in [[first, second], [second, first]] {
+        folder.write(files[0], noted("w", 1, "h", "w"));
+        folder.shard(files[1], &[("h", &[9])]);
+        let error = folder.refused(safetensors::open(folder.path()));
+        assert_eq!(error, format!("{second}: \"h\": it is also in \"{first}\""));
+    }
+}
+
 /// The faults of a file with this header and this number of bytes after it.
 fn faults_of(header: &str, size: usize) -> String {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
 //! The files of a checkpoint that were opened, and their faults.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::io::ErrorKind as ErrorKindOfIo;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,11 @@ pub(super) const LEFT_OUT: &str = "left out, as the index does not name it";
 #[derive(Default)]
 pub(crate) struct Shards<'a> {
     tensors: Vec<StoredTensor<'a>>,
-    /// The file of each tensor.
+    /// The file of each name of a tensor.
     files: HashMap<String, Arc<str>>,
     metadata: Vec<(String, String)>,
-    keys: HashSet<String>,
+    /// The position of each key in `metadata`.
+    keys: HashMap<String, usize>,
     /// The file of each tensor according to the index, if there is one.
     expected: Option<HashMap<String, Arc<str>>>,
     pub(super) faults: Vec<Fault>,
@@ -140,10 +141,7 @@ impl<'a> Shards<'a> {
 
     /// Adds the tensors of a file. The index may have some of them in other files or not at all.
     fn put_all(&mut self, file: &Arc<str>, source: &Source<'a>) {
-        let Some(expected) = &self.expected else {
-            source.iter().for_each(|stored| self.add_tensor(file, stored.clone()));
-            return self.put_metadata(source.texts().to_vec());
-        };
+        let Some(expected) = &self.expected else { return self.put(file, source) };
         let is_here = |name: &str| expected.get(name).is_some_and(|other| other == file);
         for name in source.iter().map(StoredTensor::name).filter(|name| !is_here(name)) {
             let what = match expected.get(name) {
@@ -158,28 +156,39 @@ impl<'a> Shards<'a> {
             (None, Some(tensor)) => is_here(tensor),
             _ => is_here(name),
         });
-        kept.iter().for_each(|stored| self.add_tensor(file, stored.clone()));
-        self.put_metadata(kept.texts().to_vec());
+        self.put(file, &kept);
     }
 
-    /// Adds a tensor, unless it is in another file.
-    fn add_tensor(&mut self, file: &Arc<str>, stored: StoredTensor<'a>) {
-        let tensor = stored.name();
-        if let Some(other) = self.files.get(tensor) {
-            let what = format!("it is also in {}", quoted(other));
-            self.faults.push(Fault::new(file, Some(tensor), what));
-            return;
-        }
-        self.files.insert(tensor.to_owned(), file.clone());
-        self.tensors.push(stored);
-    }
-
-    fn put_metadata(&mut self, metadata: Vec<(String, String)>) {
-        for (key, text) in metadata {
-            if self.keys.insert(key.clone()) {
-                self.metadata.push((key, text));
+    /// Adds tensors under all of their names, which no other file may have, and the texts.
+    fn put(&mut self, file: &Arc<str>, source: &Source<'a>) {
+        for stored in source.iter() {
+            if self.is_new(file, stored.name()) {
+                self.tensors.push(stored.clone());
             }
         }
+        let tied: HashMap<&str, &str> = source.aliases().collect();
+        for (key, text) in source.texts() {
+            let is_alias = tied.contains_key(key.as_str()) && self.is_new(file, key);
+            let next = self.metadata.len();
+            let at = *self.keys.entry(key.clone()).or_insert(next);
+            match self.metadata.get_mut(at) {
+                None => self.metadata.push((key.clone(), text.clone())),
+                // No text of another file hides a tensor.
+                Some((_, first)) if is_alias => first.clone_from(text),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Whether no file before has a tensor of this name; otherwise that is a fault.
+    fn is_new(&mut self, file: &Arc<str>, name: &str) -> bool {
+        let Some(other) = self.files.get(name) else {
+            self.files.insert(name.to_owned(), file.clone());
+            return true;
+        };
+        let what = format!("it is also in {}", quoted(other));
+        self.faults.push(Fault::new(file, Some(name), what));
+        false
     }
 
     pub(super) fn add(&mut self, name: &str, bytes: &FileBytes<'a>) -> Option<Vec<String>> {
