@@ -100,8 +100,8 @@ impl Format {
 
     /// Whether only texts are keys, so that a key that is a number becomes one.
     pub(crate) fn has_text_keys(self) -> bool {
-        use Format::{Json, Json5, Jsonl, Npz, Safetensors, Toml};
-        matches!(self, Json | Json5 | Jsonl | Npz | Safetensors | Toml)
+        use Format::{Gguf, Json, Json5, Jsonl, Npz, Safetensors, Toml};
+        matches!(self, Gguf | Json | Json5 | Jsonl | Npz | Safetensors | Toml)
     }
 
     /// Whether there is a null in it.

@@ -31,7 +31,7 @@ use super::diff_tensors::{
 };
 use super::print::{print, print_json, write_json};
 use super::renames::{Renames, suggest};
-use super::scope::{HasStructure, Scope};
+use super::scope::{HasStructure, Scope, units};
 
 /// What is compared and printed of values.
 #[derive(Clone, Copy)]
@@ -128,6 +128,7 @@ pub(super) fn diff(
                 }
                 _ => in_one_form([old, new], formats, reading.limits)?,
             };
+            scope.expect_matches([&old, &new])?; // the keys may be spelled as those of the other side
             let plain = |tree: Tree<Leaf>| {
                 if same_format { tree } else { with_plain_leaves(tree) }
             };
@@ -153,12 +154,7 @@ pub(super) fn diff(
             report(changes(&old, &new), json, style.typed())
         }
         (old, new) => {
-            let units = |it: Document| {
-                let treedef = it.treedef().clone();
-                let leaves = vec![(); treedef.num_leaves()];
-                Tree::new(treedef, leaves)
-            };
-            let (old, new) = (units(old)?, units(new)?);
+            let (old, new) = (units(old.treedef())?, units(new.treedef())?);
             let new = with_keys_of(&old, new, are_texts)?;
             let (old, new) = (old.treedef(), new.treedef());
             let part = |path: &treedef::Path| node_at(old, path).map(|node| node.to_treedef());

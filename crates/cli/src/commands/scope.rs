@@ -1,5 +1,7 @@
 //! The part of two documents that is compared.
 
+use std::borrow::Cow;
+
 use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
 use treedef_tensors::__leaf_names;
 
@@ -8,6 +10,8 @@ use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
 use crate::formats::keys::path_in;
 use crate::reading::parse::Document;
+
+use super::nearest::no_match;
 
 /// A part of both sides, restricted to some paths.
 #[derive(Default)]
@@ -64,20 +68,40 @@ impl Scope {
     }
 
     /// The parts of two sides. A side without the part is used as a whole, such as a model that is compared
-    /// with a training that contains one. At least one side must have the part.
-    pub(super) fn of_both<T>(
+    /// with a training that contains one. At least one side must have the part, and match each `--only`.
+    pub(super) fn of_both<T: HasStructure>(
         &self,
         sides: [T; 2],
         part: impl Fn(&T, &Path) -> treedef::Result<T>,
     ) -> Result<[T; 2]> {
-        let Some(at) = &self.at else { return Ok(sides) };
-        let parts = sides.each_ref().map(|side| part(side, at));
-        if let [Err(_), Err(error)] = parts {
-            return Err(Failure::new(format!("`--at`: {error}")));
-        }
-        let [old, new] = sides;
-        let [old_part, new_part] = parts;
-        Ok([old_part.unwrap_or(old), new_part.unwrap_or(new)])
+        let sides = match &self.at {
+            Some(at) => {
+                let parts = sides.each_ref().map(|side| part(side, at));
+                if let [Err(_), Err(error)] = parts {
+                    return Err(Failure::new(format!("`--at`: {error}")));
+                }
+                let [old, new] = sides;
+                let [old_part, new_part] = parts;
+                [old_part.unwrap_or(old), new_part.unwrap_or(new)]
+            }
+            None => sides,
+        };
+        self.expect_matches(sides.each_ref())?;
+        Ok(sides)
+    }
+
+    /// Checks that each `--only` matches something on at least one side. A pattern with a mistake in it would
+    /// find no difference.
+    pub(super) fn expect_matches<T: HasStructure>(&self, sides: [&T; 2]) -> Result<()> {
+        let sides = sides.map(HasStructure::structure);
+        let is_in = |treedef: &TreeDef, pattern: &Pattern| {
+            treedef.nodes().any(|(path, _)| pattern.matches(&path))
+        };
+        let is_unmatched = |pattern: &&Pattern| !sides.iter().any(|side| is_in(side, pattern));
+        let Some(pattern) = self.only.iter().find(is_unmatched) else { return Ok(()) };
+        let [old, new] = sides.map(units);
+        let message = no_match(&[old?, new?], pattern, |()| "a leaf".to_owned());
+        Err(Failure::new(format!("`--only`: {message}")))
     }
 
     /// The part of a document on its own.
@@ -150,4 +174,21 @@ impl HasStructure for TreeDef {
     fn structure(&self) -> &TreeDef {
         self
     }
+}
+
+impl HasStructure for Document {
+    fn structure(&self) -> &TreeDef {
+        self.treedef()
+    }
+}
+
+impl<T: HasStructure + Clone> HasStructure for Cow<'_, T> {
+    fn structure(&self) -> &TreeDef {
+        (**self).structure()
+    }
+}
+
+/// The structure alone, as a tree.
+pub(super) fn units(treedef: &TreeDef) -> Result<Tree<()>> {
+    Ok(Tree::new(treedef.clone(), vec![(); treedef.num_leaves()])?)
 }

@@ -48,6 +48,18 @@ impl NamePart {
             NamePart::Name(name) => name.clone(),
         }
     }
+
+    /// Its key in a map, in which a number has the path that it has in a sequence.
+    fn key(self) -> Leaf {
+        match self {
+            // The text of an `i32` has no kind: `{1: {"w": f32[3]}}`.
+            NamePart::Number(number) => match i32::try_from(number) {
+                Ok(number) => number.into(),
+                Err(_) => Leaf::from(number as u64), // not wider
+            },
+            NamePart::Name(name) => Leaf::from(name),
+        }
+    }
 }
 
 /// The maximum number of parts of a name that are levels of the tree.
@@ -92,14 +104,24 @@ impl<T> NameTree<T> {
         !inner.is_empty() && parts.into_iter().all(|(index, part)| *part == NamePart::Number(index))
     }
 
+    /// The tree in which tensors are found and named: `[2]` is the number 2, whether or not 0 and 1 are there.
     pub(crate) fn into_tree(self) -> Result<Tree<T>> {
+        self.with_keys(NamePart::key)
+    }
+
+    /// The tree as a document, whose keys are texts.
+    pub(crate) fn into_document(self) -> Result<Tree<T>> {
+        self.with_keys(|part| part.text().into())
+    }
+
+    fn with_keys(self, key: fn(NamePart) -> Leaf) -> Result<Tree<T>> {
         let mut leaves = Vec::new();
-        let treedef = self.into_treedef(&mut leaves)?;
+        let treedef = self.into_treedef(key, &mut leaves)?;
         Ok(Tree::new(treedef, leaves)?)
     }
 
     /// The structure, with the leaves in its order.
-    fn into_treedef(self, leaves: &mut Vec<T>) -> Result<TreeDef> {
+    fn into_treedef(self, key: fn(NamePart) -> Leaf, leaves: &mut Vec<T>) -> Result<TreeDef> {
         let inner = match self {
             NameTree::Leaf(it) => {
                 leaves.push(it);
@@ -108,16 +130,15 @@ impl<T> NameTree<T> {
             NameTree::Inner(inner) => inner,
         };
         if NameTree::is_seq(&inner) {
-            let all = inner.into_values().map(|child| child.into_treedef(leaves));
+            let all = inner.into_values().map(|child| child.into_treedef(key, leaves));
             return Ok(TreeDef::seq(all.collect::<Result<Vec<_>>>()?)?);
         }
-        // A map sorts its keys as texts, and the leaves have to be in that order.
+        // A map sorts its keys, and the leaves have to be in that order.
         let mut children: Vec<_> =
-            inner.into_iter().map(|(part, child)| (part.text(), child)).collect();
+            inner.into_iter().map(|(part, child)| (Value::from(key(part)), child)).collect();
         children.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let entries = children
-            .into_iter()
-            .map(|(key, child)| Ok((Value::from(Leaf::from(key)), child.into_treedef(leaves)?)));
+        let entries =
+            children.into_iter().map(|(name, child)| Ok((name, child.into_treedef(key, leaves)?)));
         Ok(TreeDef::map(entries.collect::<Result<Vec<_>>>()?)?)
     }
 }

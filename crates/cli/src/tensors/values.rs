@@ -62,7 +62,7 @@ impl PatchTree {
     /// leaves also show which numbers are tensors.
     pub(crate) fn by_name(source: &Source<'_>, has_values: bool, limits: Limits) -> Result<Self> {
         let named = source.iter().map(|stored| (stored.name().to_owned(), stored));
-        PatchTree::of(NameTree::of(named).into_tree()?.map(Ok), has_values, limits)
+        PatchTree::of(NameTree::of(named).into_document()?.map(Ok), has_values, limits)
     }
 
     /// The tree of a file of PyTorch. Its leaves have the types of all tensors.
@@ -146,7 +146,7 @@ fn named<'s>(
 ) -> Result<Tree<Leaf>> {
     let named = tensors.map(|stored| Ok((stored.name().to_owned(), values(stored, limits)?)));
     let named = named.collect::<Result<Vec<_>>>()?;
-    Ok(NameTree::of(named).into_tree()?.compose()?)
+    Ok(NameTree::of(named).into_document()?.compose()?)
 }
 
 /// The elements of a tensor, or a text with the reason why they are not read.

@@ -36,7 +36,7 @@ fn a_model_is_compared_with_that_in_a_training() {
             vec!["--only", "model.w"],
             "+ .model: {\"b\": {\"x\": 1, \"y\": 5}, \"w\": [1, 3]}\n".to_owned(),
         ),
-        (vec!["--only", "model.v"], String::new()),
+        (vec!["--only", "model", "--ignore", "model"], String::new()),
         (vec!["--ignore", "model", "--ignore", "{opt,step,w,b}"], String::new()),
     ] {
         let args = [&["diff", &model, &training], &options[..]].concat();
@@ -52,6 +52,13 @@ fn a_model_is_compared_with_that_in_a_training() {
     assert_eq!(run(&["diff", &training, &training, "--at", "model"]).2, Some(0));
     let (_, said, code) = run(&["diff", &model, &training, "--at", "modle"]);
     assert!(code == Some(2) && said.contains("(did you mean `.model`?)"), "{said}");
+    let only = "`--only`: no match: nothing in `.model` fits `.v`; there are `.b`, `.w`";
+    for options in [&["--only", "model.v"][..], &["--only", "model.w", "--only", "model.v"]] {
+        let (found, said, code) = run(&[&["diff", &model, &training], options].concat());
+        assert!(found.is_empty() && code == Some(2) && said.contains(only), "{said}");
+        let (_, said, code) = run(&[&["check", &model, "--like", &training], options].concat());
+        assert!(code == Some(2) && said.contains(only), "{said}");
+    }
     let (_, said, code) = run(&["diff", &model, &training, "--patch", "--at", "model"]);
     assert!(code == Some(2) && said.contains("cannot be used with"), "{said}");
 }
@@ -81,6 +88,22 @@ fn a_part_of_a_document_is_checked() {
     }
     assert_eq!(run(&["check", &model, "--like", &training, "--at", "model"]).2, Some(1));
     assert_eq!(run(&["check", &model, "--like", &model, "--at", "model"]).2, Some(2));
+}
+
+/// A key of each side is spelled as the other side has it.
+#[test]
+fn a_part_of_another_format_has_the_paths_of_the_old_file() {
+    let folder = Folder::new("spelled-parts");
+    let [yaml, json] = ["a.yaml", "b.json"].map(|name| folder.path(name));
+    fs::write(&yaml, "200: 1\n").unwrap();
+    fs::write(&json, r#"{"200": 2}"#).unwrap();
+    for (files, path, other) in
+        [([&yaml, &json], "[200]", "[\"200\"]"), ([&json, &yaml], "[\"200\"]", "[200]")]
+    {
+        let only = |path| run(&["diff", files[0], files[1], "--only", path]);
+        assert!(only(path).2 == Some(1) && only(path).0.starts_with("~ "), "{:?}", only(path));
+        assert_eq!((only(other).0, only(other).2), (String::new(), Some(2)));
+    }
 }
 
 /// A training whose tensors are objects: its other values are in the structure.

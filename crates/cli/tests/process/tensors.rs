@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::process::Stdio;
 
+use treedef_tensors::{Dtype, Tensor, Tensors, safetensors};
+
 #[cfg(target_os = "linux")]
 use crate::in_little_memory;
 use crate::{Folder, fed, printed, recorded, treedef};
@@ -529,4 +531,53 @@ fn zeros_of_two_signs_differ() {
     );
     let close = treedef(&["diff", &old, &new, "--atol", "1e-9"]).output().unwrap();
     assert_eq!(close.status.code(), Some(0));
+}
+
+/// `l.2` is `l[2]`, whether or not the file has `l.0` and `l.1`, as it has for a stage of a pipeline.
+#[test]
+fn numbers_in_names_are_indices_with_and_without_a_gap() {
+    let folder = Folder::new("gaps");
+    let save = |name: &str, tensors: &[(&str, u8)]| {
+        let tensor = |&(name, byte): &(&str, u8)| {
+            (name.to_owned(), Tensor::new(Dtype::U8, vec![1], vec![byte]).unwrap())
+        };
+        let tensors = Tensors::new(tensors.iter().map(tensor)).unwrap();
+        safetensors::save(&tensors, folder.path(name)).unwrap();
+        folder.path(name)
+    };
+    let old = save("old.safetensors", &[("l.1.w", 1), ("l.2.w", 2), ("l.10.w", 3), ("b", 4)]);
+    let new = save("new.safetensors", &[("l.1.w", 1), ("l.2.w", 7), ("l.10.w", 3), ("b", 4)]);
+    let whole = save("whole.safetensors", &[("l.0.w", 1), ("l.1.w", 1), ("l.2.w", 2), ("b", 4)]);
+    let change = "~ .l[2].w: u8[1]: 1 of 1 number differs, most at [0]: 2 → 7\n";
+    for options in [&[][..], &["--only", "l[2].w"], &["--only", "l[1:3]"], &["--only", "l[*].w"]] {
+        assert_eq!(printed(&[&["diff", &old, &new], options].concat()), change, "{options:?}");
+    }
+    assert_eq!(printed(&["diff", "--at", "l[2]", &old, &new]), change.replace(".l[2]", ""));
+    let is_equal = |args: &[&str]| {
+        let output = treedef(args).output().unwrap();
+        (output.status.code(), output.stdout) == (Some(0), Vec::new())
+    };
+    for part in [["--only", "l[2].w"], ["--at", "l[2]"], ["--only", "l[2:9]"]] {
+        assert!(is_equal(&[&["diff", &whole, &old], &part[..]].concat()), "{part:?}");
+    }
+    assert!(is_equal(&["check", &whole, "--like", &old, "--at", "l[2]"]));
+    assert_eq!(printed(&["diff", &whole, &old]), "- .l[0].w: u8[1]\n+ .l[10].w: u8[1]\n");
+    assert_eq!(printed(&["select", "l[2:]", &old]), ".l[2].w: [2]\n.l[10].w: [3]\n");
+    let missed = treedef(&["diff", "--only", "l[3]", &old, &new]).output().unwrap();
+    assert_eq!(missed.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8(missed.stderr).unwrap(),
+        "treedef: `--only`: no match: nothing in `.l` fits `[3]`; there are `[1]`, `[2]`, `[10]`\n"
+    );
+    // A document has the names themselves, and nothing is lost.
+    let json = folder.path("old.json");
+    let converted = treedef(&["convert", &old, "-o", &json]).output().unwrap();
+    let said = String::from_utf8(converted.stderr).unwrap();
+    assert!(!said.contains("key"), "{said}");
+    assert_eq!(printed(&["select", "l[\"2\"].w", &json]), ".l[\"2\"].w[0]: 2\n");
+    let patch = folder.path("p.json");
+    fs::write(&patch, printed(&["diff", "--patch", &old, &new])).unwrap();
+    let patched = folder.path("patched.safetensors");
+    assert!(is_equal(&["apply", &old, &patch, "-o", &patched]));
+    assert!(is_equal(&["diff", &patched, &new]));
 }
