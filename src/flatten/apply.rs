@@ -1,5 +1,5 @@
-//! Applies rules to a finished tree. A node that a rule names becomes a static or one leaf, with all
-//! that is below it. What no rule can name is copied as a whole.
+//! Applies rules to a finished tree. A node that a rule names becomes a static or one leaf, with its
+//! whole subtree. A subtree in which no rule can name a node is copied as a whole.
 
 use std::{mem, slice, vec};
 
@@ -29,7 +29,7 @@ pub(super) struct RuledTree {
     pub(super) treedef: TreeDef,
     pub(super) leaves: Sink,
     pub(super) hits: Vec<bool>,
-    /// What became of each leaf, if that is asked for and will be the same for a value with the same structure and statics.
+    /// What became of each leaf, if this is asked for, and is the same for each value with this structure and statics.
     pub(super) parts: RuledParts,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn apply(
     Ok(RuledTree { treedef: made, leaves, hits, parts: walk.parts })
 }
 
-/// The rules, what they apply to, and what came of it so far.
+/// A walk that applies rules to a tree: the rest of the tree, and the result so far.
 struct RuleWalk<'r, 'a> {
     rules: &'r Rules,
     objects: Objects,
@@ -115,7 +115,7 @@ impl<'r> PartialMatch<'r> {
         ((!partial.steps.is_empty()).then_some(partial), is_named)
     }
 
-    /// Of the `count` leaves from `first` on, the number that can be copied without a look at each. An
+    /// The number of leaves from `first` on, at most `count`, that can be copied without a look at each. An
     /// element of a sequence is like any other if its position is not asked for.
     fn passed_leaves(&self, above: NodeRef<'_>, first: usize, mut count: usize) -> usize {
         for asked in self.pattern.positions(&self.steps) {
@@ -158,7 +158,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         Ok(())
     }
 
-    /// Of `count` equal children, the number from the first on that no rule names, and nothing below them.
+    /// The number of equal children from the first on, at most `count`, in which no rule names a node.
     fn passed(&self, above: &CopiedNode<'_, '_>, child: NodeRef<'_>, mut count: usize) -> usize {
         let position = above.node.num_children() - above.children.len();
         let is_element = child.is_leaf() && !above.node.is_labelled();
@@ -186,7 +186,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
         self.named.get(node.data()).is_some_and(|is_named| *is_named)
     }
 
-    /// Of `count` leaves, the number before the first that is static by its kind.
+    /// The number of the next leaves, at most `count`, before the first that is static by its kind.
     fn leaves_before_static(&self, count: usize) -> usize {
         match self.objects {
             Objects::None if self.takes == ALL_KINDS => count,
@@ -357,7 +357,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
 }
 
 impl Rules {
-    /// Of which of these node data rules name the type.
+    /// For each node data, whether a rule names its type.
     fn named(&self, data: &[NodeData]) -> Vec<bool> {
         let is_named =
             |data: &NodeData| self.rules.iter().any(|(rule, _)| rule.is_about_type(&data.name));

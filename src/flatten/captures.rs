@@ -37,7 +37,7 @@ pub(super) struct Captures {
     pub(super) after_float: usize,
 }
 
-/// What the next value may be. Inside a captured value, this says what may be in it.
+/// The leaves and levels that the next value may have, or the rest of a value that is being captured.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accepts {
     /// The kinds of scalars that are leaves.

@@ -55,7 +55,7 @@ pub(super) fn is_recorded(at: usize) -> bool {
 }
 
 impl Drivers {
-    /// Values of this structure are expected from now on, or of none.
+    /// Sets the structure that values are expected to have, or none.
     pub(super) fn install(&mut self, known: Option<KnownStructure>) {
         self.recorder.labels.follow(known.as_ref().map(|known| &known.script.labels));
         self.follower.install(known);

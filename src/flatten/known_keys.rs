@@ -12,7 +12,7 @@ pub(super) struct KnownKeys {
     /// For each map, the range of its keys in `keys`, and its node data.
     maps: Vec<(Range<usize>, usize)>,
     keys: Vec<usize>,
-    /// All of these are below. A map with another key is none of the known ones.
+    /// All keys of known maps are less than this. So a map with a greater key is not known.
     end: usize,
     /// The first of `maps`, by the hashes of their keys. The later ones are added when keys are looked for.
     index: HashIndex,

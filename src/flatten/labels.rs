@@ -319,8 +319,8 @@ impl LabelTable {
         number
     }
 
-    /// The words with the numbers of labels among those alone that they use, by first use; and these
-    /// labels. `None` if there are more than the limits allow.
+    /// Numbers the labels in the words anew, by first use. Returns the words, and the labels that they use. `None` if
+    /// there are more than the limits allow.
     pub(super) fn used(
         &self,
         mut words: Vec<Word>,

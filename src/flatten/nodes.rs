@@ -27,7 +27,7 @@ use super::known_keys::KnownKeys;
 use super::labels::LabelTable;
 use super::word::{self, Forms, SeqForms, Tag, begins_with};
 
-/// A structure, and what brings the leaves of a walk into its order.
+/// A structure, and the swaps that bring the leaves of a walk into its order.
 pub(super) struct NewStructure {
     pub(super) treedef: TreeDef,
     /// Leaves to swap, one after the other.
@@ -99,7 +99,7 @@ fn repeat_swaps(swaps: &mut Vec<Swap>, range: Range<usize>, leaves: usize) {
     }
 }
 
-/// How much there is before a place.
+/// The numbers of words, leaves, maps and swaps before a place.
 #[derive(Clone, Copy, Default)]
 struct Count {
     word: usize,

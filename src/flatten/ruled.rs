@@ -25,7 +25,7 @@ use super::script::is_small;
 use super::word::MOST_SCRIPT_WORDS;
 
 thread_local! {
-    /// The last one, if the thread may remember it.
+    /// The last structure that rules made, if the thread may remember it.
     static LAST: Cell<Option<Box<RuledStructure>>> = const { Cell::new(None) };
     /// Room for the leaves of a value before rules are applied.
     static SPARE: Cell<Vec<Leaf>> = const { Cell::new(Vec::new()) };

@@ -76,7 +76,7 @@ pub(super) struct Depth {
     pub(super) budget: DepthBudget,
 }
 
-/// The structure that is being read, and those around it. A key, a static and an opaque leaf are
+/// The structure that is being read, and the structures around it. A key, a static and an opaque leaf are
 /// structures of their own: they are entered when they are asked for, and left when the compound
 /// around them goes on.
 pub(super) struct Structures<'de> {
@@ -85,8 +85,8 @@ pub(super) struct Structures<'de> {
     pub(super) value: Option<&'de Value>,
     /// The meaning of a leaf in the current structure.
     leaf_found: Found,
-    /// Those around it, and the values that have them: the outermost apart, because most values nest no further and shall
-    /// not allocate.
+    /// The structures around the current one, and the values that have them. The outermost is apart, so that reading
+    /// values that nest no further does not allocate.
     outermost: Option<(&'de TreeDef, Option<&'de Value>)>,
     outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
 }
@@ -94,8 +94,8 @@ pub(super) struct Structures<'de> {
 /// The node at the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A node. The payload of a variant has the kind that it has without the variant. A leaf is one
-    /// of those given for rebuilding.
+    /// A node. The payload of a variant has the kind that it has without the variant. A leaf was
+    /// given for rebuilding.
     Node(NodeKind),
     /// A leaf of a key, a static or an opaque leaf.
     ValueLeaf,
@@ -107,7 +107,7 @@ pub(super) enum Found {
     Bf16,
 }
 
-/// A leaf of those given for rebuilding.
+/// A leaf that was given for rebuilding.
 pub(super) const LEAF: Found = Found::Node(NodeKind::Leaf);
 
 /// How much deeper the walk may go.

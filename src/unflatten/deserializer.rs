@@ -91,8 +91,7 @@ const fn is_u16<T: Copy>() -> bool {
     size_of::<T>() == 2
 }
 
-/// Reads the inside of an option or of a newtype, where the cursor is. `$parent` is what it is the
-/// inside of.
+/// Reads the inside of an option or of a newtype, where the cursor is. `$parent` is the option or the newtype.
 macro_rules! inside {
     ($this:ident, $visitor:ident.$visit:ident, $inside:ident, $parent:ident) => {{
         match grow!($visitor.$visit(NodeDeserializer($this.0))) {

@@ -19,7 +19,7 @@ pub(super) fn of_untagged(node: NodeRef<'_>, error: Error) -> Error {
     }
 }
 
-/// For an error of the visitor of an enum, or of its payload.
+/// Adds a hint to an error of the visitor of an enum, or of its payload.
 #[cold]
 pub(super) fn of_variant(is_variant: bool, error: Error) -> Error {
     match error.cause() {
@@ -31,8 +31,8 @@ pub(super) fn of_variant(is_variant: bool, error: Error) -> Error {
     }
 }
 
-/// For an error of the visitor of a struct with these fields, which was read from a node. `taken`
-/// are the names that elements of a sequence were given.
+/// Adds a hint to an error of the visitor of a struct with these fields, which was read from a node. `taken` are
+/// the names that elements of a sequence were given.
 #[cold]
 pub(super) fn of_struct(
     node: NodeRef<'_>,
@@ -72,7 +72,7 @@ pub(super) fn of_struct(
     }
 }
 
-/// If a node cannot be a struct of this name.
+/// Adds a hint, if a node cannot be a struct of this name.
 #[cold]
 pub(super) fn of_no_struct(name: &str, error: Error) -> Error {
     match name {
@@ -83,7 +83,7 @@ pub(super) fn of_no_struct(name: &str, error: Error) -> Error {
     }
 }
 
-/// If a visitor rejected text or bytes that it could not borrow.
+/// Adds a hint, if a visitor rejected text or bytes that it could not borrow.
 #[cold]
 pub(super) fn of_borrowed(error: Error, hint: &'static str) -> Error {
     match error.cause() {
@@ -94,7 +94,7 @@ pub(super) fn of_borrowed(error: Error, hint: &'static str) -> Error {
     }
 }
 
-/// If a 128-bit integer was rejected because of a gap in serde.
+/// Adds a hint, if a 128-bit integer was rejected because of a gap in serde.
 #[cold]
 pub(super) fn of_wide_integer(error: Error) -> Error {
     match error.cause() {

@@ -102,7 +102,7 @@ pub fn scale<L: Trainable, T: Serialize + DeserializeOwned>(factor: f64, value: 
     changed::<L, T, 0>(&value, &Times(factor), |_| Ok([]))
 }
 
-/// `first + factor * second`.
+/// Adds a multiple of the second value: `first + factor * second`.
 ///
 /// # Errors
 ///

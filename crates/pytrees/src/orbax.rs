@@ -34,7 +34,7 @@ pub struct Metadata {
     pub raised: Raised,
 }
 
-/// Reads `_METADATA`.
+/// Reads the file `_METADATA` of an orbax checkpoint, from its text.
 ///
 /// A checkpoint that was saved with `support_rich_types` records which containers are tuples and
 /// named tuples. In others, a tuple that is not empty looks like a list, and a named tuple like a

@@ -149,7 +149,7 @@ impl Descriptor {
         Descriptor { shape, ..self.clone() }
     }
 
-    /// The name.
+    /// The name of the tensor.
     pub fn name(&self) -> &str {
         &self.name
     }

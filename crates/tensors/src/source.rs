@@ -230,7 +230,7 @@ impl<'a> StoredTensor<'a> {
         &self.descriptor
     }
 
-    /// The name.
+    /// The name of the tensor.
     pub fn name(&self) -> &str {
         self.descriptor.name()
     }

@@ -16,8 +16,7 @@ const RUN: usize = 8;
 /// The next elements of a run.
 pub(in crate::unflatten) struct Ahead<'de> {
     are: RunKind,
-    /// The leaves, if they are floats. They are beside what the elements are, so that a leaf costs one
-    /// test.
+    /// The leaves, if they are floats. They are not in [`RunKind`], so that reading one takes only one test.
     pub(in crate::unflatten) floats: Floats<'de>,
 }
 

@@ -1,5 +1,5 @@
-//! What exists only for speed. Whoever reads how a value is rebuilt may skip this folder: without
-//! it, the same values come out, and only `benches/ratios` differs.
+//! Code that exists only for speed. To learn how a value is rebuilt, skip this folder: without it, the
+//! values are the same, and only `benches/ratios` differs.
 //!
 //! - [`ahead`]: elements of a sequence that are numbers are taken from a slice of leaves, without a
 //!   step of the cursor; elements of a fixed layout are read beside each other.

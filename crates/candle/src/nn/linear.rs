@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Initialiser;
 
-/// `y = x · weightᵀ + bias`.
+/// A linear layer: `y = x · weightᵀ + bias`.
 ///
 /// ```
 /// use candle_core::{Device, Module, Tensor};
