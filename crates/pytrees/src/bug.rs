@@ -1,10 +1,10 @@
-//! What cannot happen, unless an invariant is broken: a panic in debug builds, so that tests and fuzz
+//! Broken invariants: a panic in debug builds, so that tests and fuzz
 //! targets find it. A release build returns [`ErrorKind::Internal`](crate::ErrorKind::Internal) with
 //! the place, or the default where a function cannot fail.
 
 pub(crate) use treedef::__private::OrBug;
 
-/// The error for what cannot happen.
+/// The error for a broken invariant.
 macro_rules! bug {
     ($what:literal) => {{
         debug_assert!(false, $what);

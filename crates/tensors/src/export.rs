@@ -169,7 +169,7 @@ struct BlockGroup {
     name: String,
     /// The path of the first block.
     path: Path,
-    /// That path without the indices of stacked sequences.
+    /// The same path without the indices of stacked sequences.
     key: Path,
     dtype: Dtype,
     shape: Vec<usize>,
@@ -436,7 +436,7 @@ impl Export {
         &self.renames
     }
 
-    /// What names the paths of a structure.
+    /// A namer for the paths of a structure.
     pub(crate) fn namer<'a>(&'a self, treedef: &'a TreeDef) -> Result<Namer<'a, 'a>> {
         Ok(Namer {
             export: self,

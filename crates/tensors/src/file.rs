@@ -107,7 +107,7 @@ pub(crate) struct OpenFile {
     handle: Option<File>,
 }
 
-/// What another file, or a file with other contents, does not share.
+/// Properties by which another file, or a file with other contents, is told apart.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     size: u64,

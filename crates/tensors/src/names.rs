@@ -61,7 +61,7 @@ pub(crate) struct TensorName {
     pub(crate) parts: Vec<String>,
     /// The path without the indices in stacked sequences.
     pub(crate) key: Path,
-    /// These indices, and the lengths of the sequences.
+    /// The indices in stacked sequences, and the lengths of these.
     pub(crate) indices: Vec<usize>,
     pub(crate) dims: Vec<usize>,
     /// The patterns that stack these.

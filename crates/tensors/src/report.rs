@@ -66,8 +66,8 @@ impl LoadReport {
     }
 }
 
-/// What may be done about a difference of two descriptions, such as `f64[2]` and `f32[_]`. Floats of eight bits and
-/// less are made wider, and no other is made one of them.
+/// A hint for two descriptions that differ, such as `f64[2]` and `f32[_]`. Floats of eight bits and less can be widened,
+/// but nothing can be narrowed to them.
 fn hint(found: &str, expected: &str) -> &'static str {
     fn parts(text: &str) -> Option<(&str, &str)> {
         text.split_at_checked(text.find('[')?)

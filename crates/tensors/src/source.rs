@@ -85,7 +85,7 @@ type Observer = Arc<dyn Fn(u64) + Send + Sync>;
 enum TensorBytes<'a> {
     Memory(&'a [u8]),
     File(Arc<OpenFile>, u64),
-    /// Not one after the other.
+    /// Read at any position.
     Reader(Arc<dyn ReadAt + 'a>),
 }
 

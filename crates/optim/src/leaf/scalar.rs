@@ -44,7 +44,7 @@ macro_rules! scalar {
                 numbers.or_else(|error| {
                     let objects = Flattener::new().ignore_statics(ignore_statics);
                     let found = objects.flatten_objects_like(treedef, value, buffer);
-                    // Of a model of objects, its own difference is the error.
+                    // If the model has objects, the error is about these.
                     let is_of_objects = || {
                         Tree::<Self>::of_objects(value).is_ok_and(|tree| !tree.leaves().is_empty())
                     };

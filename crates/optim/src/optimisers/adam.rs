@@ -9,7 +9,7 @@ use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
 use crate::transform::{Scope, Slots, Step, Transform};
 
-/// With decaying weights.
+/// A step of Adam with decaying weights.
 #[derive(Clone, Copy)]
 pub(super) struct AdamWStep(pub(super) AdamStep);
 

@@ -1,4 +1,4 @@
-//! What a step changes.
+//! The modes of a step: it changes the updates or the parameters, or only checks.
 
 use crate::error::Result;
 use crate::leaf::Trainable;

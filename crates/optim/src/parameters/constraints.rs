@@ -309,7 +309,7 @@ impl<T> Parameters<T> {
                 if let Some(meant) = with_variants(treedef, &text) {
                     return Err(Error::NoVariant { pattern: text, meant });
                 }
-                // It has the pattern that was probably meant.
+                // The error of `mask` has the pattern that was probably meant.
                 let nothing = vec![(); treedef.num_leaves()];
                 Tree::new(treedef.clone(), nothing)?.mask(pattern)?;
                 Ok(named)
@@ -367,7 +367,7 @@ fn tie_pairs(tied_to: &mut [usize], pairs: impl Iterator<Item = (usize, usize)>)
         let (a, b) = (root(a, tied_to), root(b, tied_to));
         tied_to[a.max(b)] = a.min(b);
     }
-    // What a leaf is tied to comes before it.
+    // A leaf is tied to itself or to an earlier one.
     for leaf in 0..tied_to.len() {
         tied_to[leaf] = tied_to[tied_to[leaf]];
     }

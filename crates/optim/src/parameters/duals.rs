@@ -109,7 +109,7 @@ impl Plan {
             if self.objects { (Taking::AsObjects, written) } else { (written, Taking::AsObjects) };
         match self.model(&first, x) {
             Ok(model) => Ok((first, model)),
-            // Of two errors, the first is about the form that the model has.
+            // If both fail, the first error is about the form that the model has.
             Err(error) => match self.model(&second, x) {
                 Ok(model) => Ok((second, model)),
                 Err(_) => Err(error),
@@ -270,7 +270,7 @@ impl Plan {
         function: impl Fn(&U) -> HyperDual64,
         x: &[f64],
     ) -> Result<Hessian<Vec<f64>>> {
-        // It has the errors about first derivatives.
+        // This reports errors about first derivatives.
         let (value, gradient) = self.value_and_grad(&function, x)?;
         self.expect_valid(x)?;
         let mut duals: Vec<HyperDual64> = x.iter().copied().map(HyperDual64::from_re).collect();
@@ -294,7 +294,7 @@ impl Plan {
                     duals[at] = duals[at].derivative1().derivative2();
                     Ok(function(&self.model(taking, &duals)?).eps1eps2)
                 };
-                // Without such a number, the two have none together.
+                // If each number alone has a second derivative, only the mixed one is missing.
                 let (at, slope) = cause(x, alone)?.unwrap_or((first, slope));
                 return Err(self.outside(self.leaf_of(at), slope, "a finite second derivative"));
             }

@@ -15,7 +15,7 @@ pub(super) enum Constraint {
     /// Between bounds that the solver respects.
     Bounds(Interval),
     Transform(RangeMap, Interval),
-    /// One of the leaves of a block.
+    /// A leaf of a block, such as a simplex.
     Block {
         block: Block,
         leaves: usize,

@@ -112,7 +112,7 @@ impl Class {
 }
 
 impl Class {
-    /// Of its parts, from `pickle`.
+    /// Builds the class from its parts, which `pickle` stored.
     pub(crate) fn of_parts((class, keys, data): Parts<'_>) -> Result<Self> {
         let form = match ClassKind::of(&class)? {
             // Only a class that JAX knows has a treedef.

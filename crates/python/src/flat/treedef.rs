@@ -44,7 +44,7 @@ pub struct PyTreeDef(Arc<PyTreeDefData>);
 #[derive(Debug)]
 struct PyTreeDefData {
     treedef: TreeDef,
-    /// Of the structs and tuple structs, in pre-order.
+    /// The classes of the structs and tuple structs, in pre-order.
     classes: Vec<Class>,
     rules: Rules,
 }
@@ -96,7 +96,7 @@ impl PyTreeDef {
     }
 }
 
-/// Also of the classes, the keys and the static fields, by Python's `==`.
+/// Compares the classes, the keys and the static fields, too, by Python's `==`.
 impl PartialEq for PyTreeDef {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&*self.0, &*other.0);

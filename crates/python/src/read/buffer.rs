@@ -38,7 +38,7 @@ pub(crate) struct BufferLog {
     pub(crate) refusals: RefCell<Vec<(usize, &'static str, Error)>>,
     pub(crate) marked: RefCell<Option<MarkedArray>>,
     pub(crate) count: Cell<usize>,
-    /// Of all but the numbers and the lengths.
+    /// A hash of everything except the numbers and the lengths.
     pub(crate) structure: RefCell<DefaultHasher>,
 }
 

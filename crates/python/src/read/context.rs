@@ -1,4 +1,4 @@
-//! Where in the object a conversion is.
+//! The place of a conversion in the object.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};

@@ -94,7 +94,7 @@ impl Reader {
             };
             let mut wanted = replay.requests.iter().filter_map(|request| number_type(request));
             let Some(first) = wanted.next() else { continue };
-            // Of the variants of an untagged enum, one may be right.
+            // An untagged enum asks for several types: one may be right.
             if first != of && !wanted.any(|name| name == of) {
                 let help = if is_converted(of, first) { CONVERT } else { "" };
                 let expected = format_args!("an array of {first}");

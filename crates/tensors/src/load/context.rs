@@ -85,7 +85,7 @@ impl<'t> LoadContext<'t> {
         let is_stacked = |name: &str| stacks.iter().any(|stack| stack.has(name, separator));
         filling.retain(|entry| {
             let is_there = match entry.origin {
-                // It is empty, or a variant: the parts below replace it.
+                // The entry is an empty container or a variant: the parts below replace it.
                 Origin::Structure => above.contains(entry.name.as_ref()),
                 _ => present.contains(entry.name.as_ref()),
             };

@@ -56,7 +56,7 @@ impl<'de> ValueDeserializer<'de> {
             Some(other) => {
                 Err(Failure::Custom(format!("expected {kind}, found `{other}`"), Some(self.name())))
             }
-            // It was reported.
+            // The missing leaf was reported.
             None => match kind {
                 "char" => visitor.visit_char('\0'),
                 "i128" => visitor.visit_i128(0),
@@ -283,7 +283,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
             return self.fields(type_name, fields, visitor);
         };
         match (&self, self.slice()) {
-            // It would be written as a tensor of its own.
+            // An array in a stacked element would be written as a tensor of its own.
             (ValueDeserializer::Slice(slice), _) => {
                 let expected = "a tensor for each array (see `Loader::stack`)";
                 slice.context.report_mismatch(slice.entry, expected.to_owned());
@@ -392,7 +392,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         }
     }
 
-    /// It stays unused.
+    /// The tensors below stay unused.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         visitor.visit_unit()
     }

@@ -1,4 +1,4 @@
-//! What one walk through a type found: missing and mismatched tensors, and required fields.
+//! The findings of one walk through a type: missing and mismatched tensors, and required fields.
 
 use std::collections::{BTreeSet, HashSet};
 
