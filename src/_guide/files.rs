@@ -24,7 +24,7 @@
 //!   hashed.
 //! - **Saving is all or nothing.** The new file is written beside the old one, flushed to the disk,
 //!   and renamed into place. A reader sees either the old file or the new one. A crash leaves the
-//!   old file and at most a temporary file, which the next save removes.
+//!   old file and at most a temporary file, which the next save removes. This is tested on Linux.
 //!
 //! Checksums are not signatures: someone who can change a file can also correct its checksums. If
 //! you do not trust the place where a file is stored, compare a hash of the whole file, such as
