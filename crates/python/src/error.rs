@@ -57,6 +57,7 @@ pub(crate) enum Origin {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
+        mark::failed();
         let message = message.to_string();
         Error(Box::new(ErrorData {
             kind,
@@ -109,10 +110,10 @@ impl Error {
 
     /// The error of a value that was refused.
     fn refused(kind: ErrorKind, found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let text = expected.to_string();
+        let mut error = Error::new(kind, format_args!("expected {text}, found {found}"));
         mark::refused(found, expected);
-        let expected = expected.to_string();
-        let mut error = Error::new(kind, format_args!("expected {expected}, found {found}"));
-        error.0.origin = Origin::Value(expected);
+        error.0.origin = Origin::Value(text);
         error
     }
 

@@ -174,6 +174,10 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'_, '_> {
         }
     }
 
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
+    }
+
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -197,7 +201,7 @@ impl<'de> Deserializer<'de> for KeyDeserializer<'_, '_> {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
         unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
@@ -216,6 +220,11 @@ impl<'a, 'py> ObjectVariant<'a, 'py> {
         content: Option<Bound<'py, PyAny>>,
     ) -> Self {
         ObjectVariant { place, name, content }
+    }
+
+    /// Whether it is a name alone.
+    pub(crate) fn is_unit(&self) -> bool {
+        self.content.is_none()
     }
 
     fn read<T>(self, read: impl FnOnce(ObjectDeserializer<'_, 'py>) -> Result<T>) -> Result<T> {

@@ -143,6 +143,15 @@ pub(crate) fn is_converted(from: &str, to: &str) -> bool {
     from != "bool" && (matches!(to, "f32" | "f64") || is_integer(from) && is_integer(to))
 }
 
+/// Whether a float of this type lacks numbers of another type.
+pub(crate) fn rounds(of: &str, float: &str) -> bool {
+    match float {
+        "f32" => matches!(of, "f64" | "i32" | "u32" | "i64" | "u64"),
+        "f64" => matches!(of, "i64" | "u64"),
+        _ => false,
+    }
+}
+
 /// An array that is borrowed from Python while it is read.
 pub(crate) struct BorrowedArray<'py> {
     borrow: NumpyBorrow<'py>,

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::hash::{DefaultHasher, Hash};
 
 use crate::error::Error;
+use crate::mark;
 
 /// Where a mark stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,12 +35,16 @@ pub(crate) struct BufferLog {
     pub(crate) paths: Option<RefCell<Vec<String>>>,
     /// The numbers of the arrays among the values.
     pub(crate) arrays: RefCell<Vec<usize>>,
-    /// The numbers of Python that a float of this type would refuse, and how.
-    pub(crate) refusals: RefCell<Vec<(usize, &'static str, Error)>>,
+    /// The numbers that a float of this type would refuse, where a mark shows whether it is requested, and how.
+    pub(crate) refusals: RefCell<Vec<(Mark, &'static str, Error)>>,
     pub(crate) marked: RefCell<Option<MarkedArray>>,
     pub(crate) count: Cell<usize>,
-    /// A hash of everything except the numbers and the lengths.
+    /// Whether a value is read that goes into a buffer.
+    pub(crate) is_inside: Cell<bool>,
+    /// A hash of everything except the numbers and the shapes.
     pub(crate) structure: RefCell<DefaultHasher>,
+    /// A hash of the integers and the shapes, by which serde may choose a variant.
+    pub(crate) details: RefCell<DefaultHasher>,
 }
 
 /// Whether a visitor fills a buffer of serde.
@@ -60,7 +65,23 @@ impl BufferLog {
         if let Some(paths) = &self.paths {
             paths.borrow_mut().push(path());
         }
+        if self.is_replay() {
+            mark::buffered();
+        }
         (self.mark != Some(Mark::Value(number))).then_some(number)
+    }
+
+    /// Whether the object is read again.
+    pub(crate) fn is_replay(&self) -> bool {
+        self.paths.is_some() || self.mark.is_some()
+    }
+
+    /// Does work that reads a value into a buffer.
+    pub(crate) fn inside<R>(&self, work: impl FnOnce() -> R) -> R {
+        let around = self.is_inside.replace(true);
+        let result = work();
+        self.is_inside.set(around);
+        result
     }
 
     /// The key of the mark, if that is an entry of this value.
@@ -80,8 +101,11 @@ impl BufferLog {
         path: impl FnOnce() -> String,
         found: impl FnOnce() -> String,
     ) -> bool {
-        (of, shape.len()).hash(&mut *self.structure.borrow_mut());
-        if !shape.contains(&0) {
+        let is_empty = shape.contains(&0);
+        // Of no numbers, the type is not compared.
+        (of, shape.len(), is_empty).hash(&mut *self.structure.borrow_mut());
+        shape.hash(&mut *self.details.borrow_mut());
+        if !is_empty {
             self.arrays.borrow_mut().push(number);
         }
         let is_marked = self.mark == Some(Mark::Number(number));

@@ -72,7 +72,7 @@ impl<'a, 'py> ObjectPath<'a, 'py> {
     }
 
     /// The last step and how many are before it.
-    pub(crate) fn hash(&self, state: &mut impl Hasher) {
+    pub(crate) fn hash_step(&self, state: &mut impl Hasher) {
         self.depth.hash(state);
         match self.step {
             PathStep::Root(_) => {}
@@ -81,6 +81,15 @@ impl<'a, 'py> ObjectPath<'a, 'py> {
                 Ok(name) => name.to_string_lossy().hash(state),
                 Err(_) => literal(name).hash(state),
             },
+        }
+    }
+
+    /// All steps.
+    pub(crate) fn hash(&self, state: &mut impl Hasher) {
+        let mut at = Some(self);
+        while let Some(path) = at {
+            path.hash_step(state);
+            at = path.parent;
         }
     }
 
@@ -131,6 +140,13 @@ impl<'py> ReadContext<'py> {
         Ok(list)
     }
 
+    /// Counts elements. Returns whether they are within the limit, as none after them are.
+    pub(crate) fn counts(&self, elements: usize) -> bool {
+        let work = self.work.get().saturating_add(elements);
+        self.work.set(work);
+        work <= self.limits.max_work
+    }
+
     /// Counts an object with this number of elements.
     pub(crate) fn enter(&self, at: &ObjectPath<'_, 'py>, elements: usize) -> Result<()> {
         if at.depth >= self.deepest {
@@ -141,9 +157,7 @@ impl<'py> ReadContext<'py> {
             );
             return Err(Error::new(ErrorKind::Value, message).at(|| at.path()));
         }
-        let work = self.work.get().saturating_add(elements);
-        self.work.set(work);
-        if work > self.limits.max_work {
+        if !self.counts(elements) {
             let message = format!(
                 "more than {} objects (`Reader::limits` with another `max_work` allows more)",
                 self.limits.max_work

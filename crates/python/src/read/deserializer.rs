@@ -1,6 +1,7 @@
 //! The deserializer over an object of Python.
 
-use std::hash::Hash;
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash};
 
 use numpy::PyUntypedArray;
 use pyo3::intern;
@@ -17,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::mark::MARK;
 use crate::matrix::MatrixShape;
 use crate::read::access::{FieldAccess, ItemAccess, KeyDeserializer, ObjectVariant};
-use crate::read::array::{BorrowedArray, Numbers, as_array, expect_unmasked};
-use crate::read::buffer::is_buffer;
+use crate::read::array::{BorrowedArray, Numbers, WideNumber, as_array, expect_unmasked};
+use crate::read::buffer::{Mark, is_buffer};
 use crate::read::context::{ObjectDeserializer, UnusedKeys};
 use crate::read::names::describe;
 use crate::read::nd_array;
@@ -47,13 +48,22 @@ impl<'py> ObjectDeserializer<'_, 'py> {
         context.buffered.next(
             || at.path(),
             |structure| {
-                at.hash(structure);
-                (object.get_type().as_ptr() as usize).hash(structure);
-                if let Ok(text) = object.cast_exact::<PyString>() {
-                    text.to_string_lossy().hash(structure);
+                // The steps before it are those of the values around it, if these are in the buffer, too.
+                if context.buffered.is_inside.get() {
+                    at.hash_step(structure);
+                } else {
+                    at.hash(structure);
                 }
+                (object.get_type().as_ptr() as usize).hash(structure);
             },
         )
+    }
+
+    /// Hashes what decides which types are read. An object without a hash decides nothing.
+    fn hash_into(&self, hasher: &RefCell<DefaultHasher>) {
+        if let Ok(hash) = self.object.hash() {
+            hash.hash(&mut *hasher.borrow_mut());
+        }
     }
 
     /// Reads it as an array, which it has to be.
@@ -147,6 +157,107 @@ impl<'py> ObjectDeserializer<'_, 'py> {
             None => Err(self.expected(&format!("{name} (a dict or an object with attributes)"))),
         }
     }
+
+    fn any_number<'de, V: Visitor<'de>>(
+        self,
+        buffered: Option<usize>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        if let Some(number) = buffered {
+            self.note_refusals(number);
+        }
+        if let Ok(float) = self.object.cast::<PyFloat>() {
+            return visitor.visit_f64(float.value());
+        }
+        if buffered.is_some() {
+            self.hash_into(&self.context.buffered.details);
+        }
+        self.integer(NumberRequest::AnyInteger, visitor)
+    }
+
+    fn any_array<'de, V: Visitor<'de>>(
+        self,
+        array: &BorrowedArray<'py>,
+        buffered: Option<usize>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        let (numbers, convert) = (array.numbers()?, self.context.convert);
+        let (shape, describe) = (array.shape.as_slice(), &|| array.describe());
+        let source = ArraySource::new(numbers, shape, convert, describe);
+        let Some(number) = buffered else {
+            return ArraySlice::new(&source).deserialize_any(visitor);
+        };
+        let (path, log) = (|| self.at.path(), &self.context.buffered);
+        if shape.is_empty()
+            && let Some(WideNumber::Integer(integer)) = numbers.wide(0)
+        {
+            integer.hash(&mut *log.details.borrow_mut());
+        }
+        if convert && !log.is_replay() {
+            for (name, error) in ArraySlice::new(&source).refusals() {
+                let refusal = (Mark::Number(number), name, error.at(path));
+                log.refusals.borrow_mut().push(refusal);
+            }
+        }
+        let marked = log.array(number, numbers.type_name(), shape, path, describe);
+        ArraySlice::new(&ArraySource { marked, ..source }).deserialize_any(visitor)
+    }
+
+    /// Reads it as what it is: for a buffer of serde, if it has a number there.
+    fn any<'de, V: Visitor<'de>>(self, buffered: Option<usize>, visitor: V) -> Result<V::Value> {
+        let object = self.object;
+        if object.is_none() {
+            return visitor.visit_unit();
+        }
+        if object.is_exact_instance_of::<PyBool>() {
+            return self.deserialize_bool(visitor);
+        }
+        if object.is_exact_instance_of::<PyInt>() || object.is_exact_instance_of::<PyFloat>() {
+            return self.any_number(buffered, visitor);
+        }
+        if object.is_instance_of::<PyString>() {
+            if buffered.is_some() {
+                self.hash_into(&self.context.buffered.structure);
+            }
+            return match member_name(object)? {
+                Some(name) => KeyDeserializer(&name).deserialize_any(visitor),
+                None => self.text("str", visitor),
+            };
+        }
+        if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
+            return self.bytes(visitor);
+        }
+        if let Ok(tuple) = object.cast::<PyTuple>()
+            && tuple.is_exact_instance_of::<PyTuple>()
+        {
+            return self.deserialize_seq(visitor);
+        }
+        if !object.is_instance_of::<PyDict>()
+            && !object.is_instance_of::<PyList>()
+            && let Some(array) = self.array()?
+        {
+            return self.any_array(&array, buffered, visitor);
+        }
+        if let Some(name) = member_name(object)?
+            && let Ok(name) = name.cast::<PyString>()
+        {
+            if buffered.is_some() {
+                self.hash_into(&self.context.buffered.structure);
+            }
+            let name = StrDeserializer::<Error>::new(name.to_str()?);
+            return name.deserialize_any(visitor);
+        }
+        if object.is_instance_of::<PyInt>() || object.is_instance_of::<PyFloat>() {
+            return self.any_number(buffered, visitor);
+        }
+        if !object.is_instance_of::<PyList>()
+            && let Some(entries) = ObjectEntries::of(object, self.at, self.context)?
+        {
+            let fields = FieldAccess::new(self, entries, false)?;
+            return fields.with_mark(self.context.buffered.entry(buffered)).visit(visitor);
+        }
+        self.deserialize_seq(visitor)
+    }
 }
 
 macro_rules! numbers {
@@ -205,8 +316,10 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        // The keys of a struct with flattened fields may be the keys of a map.
-        self.deserialize_any(visitor)
+        // A tag, which decides what else is read: it is hashed. The keys of a struct with flattened fields may be the keys
+        // of a map.
+        self.hash_into(&self.context.buffered.structure);
+        self.context.buffered.inside(|| self.any(None, visitor))
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -350,15 +463,19 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
                     );
                 }
             }
-        } else if self.object.is_instance_of::<PyString>() {
-            ObjectVariant::new(self, self.object.clone(), None)
         } else if let Some(member) = member_name(self.object)? {
             ObjectVariant::new(self, member, None)
+        } else if self.object.is_instance_of::<PyString>() {
+            ObjectVariant::new(self, self.object.clone(), None)
         } else {
             return Err(
                 self.expected(&format!("{name} (the name of a variant, or a dict with one)"))
             );
         };
+        // It may be a tag.
+        if variant.is_unit() {
+            self.hash_into(&self.context.buffered.structure);
+        }
         self.context.enter(self.at, 1)?;
         visitor.visit_enum(variant)
     }
@@ -371,81 +488,12 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'_, '_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let object = self.object;
-        let buffered = if is_buffer::<V>() {
-            match self.buffered() {
-                None => return visitor.visit_bytes(MARK),
-                number => number,
-            }
-        } else {
-            None
-        };
-        if object.is_none() {
-            return visitor.visit_unit();
+        if !is_buffer::<V>() {
+            return self.any(None, visitor);
         }
-        if object.is_exact_instance_of::<PyBool>() {
-            return self.deserialize_bool(visitor);
+        match self.buffered() {
+            None => visitor.visit_bytes(MARK),
+            number => self.context.buffered.inside(|| self.any(number, visitor)),
         }
-        if let Some(number) = buffered
-            && (object.is_exact_instance_of::<PyInt>() || object.is_exact_instance_of::<PyFloat>())
-        {
-            self.note_refusals(number);
-        }
-        if object.is_exact_instance_of::<PyInt>() {
-            return self.integer(NumberRequest::AnyInteger, visitor);
-        }
-        if let Ok(float) = object.cast_exact::<PyFloat>() {
-            return visitor.visit_f64(float.value());
-        }
-        if object.is_instance_of::<PyString>() {
-            return match member_name(object)? {
-                Some(name) => KeyDeserializer(&name).deserialize_any(visitor),
-                None => self.text("str", visitor),
-            };
-        }
-        if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
-            return self.bytes(visitor);
-        }
-        if let Ok(tuple) = object.cast::<PyTuple>()
-            && tuple.is_exact_instance_of::<PyTuple>()
-        {
-            return self.deserialize_seq(visitor);
-        }
-        if !object.is_instance_of::<PyDict>()
-            && !object.is_instance_of::<PyList>()
-            && let Some(array) = self.array()?
-        {
-            let marked = match buffered {
-                Some(number) => {
-                    let of = array.numbers()?.type_name();
-                    let (path, found) = (|| self.at.path(), || array.describe());
-                    self.context.buffered.array(number, of, &array.shape, path, found)
-                }
-                None => false,
-            };
-            let (numbers, convert) = (array.numbers()?, self.context.convert);
-            let (shape, describe) = (array.shape.as_slice(), &|| array.describe());
-            let source = ArraySource::new(numbers, shape, convert, describe);
-            return ArraySlice::new(&ArraySource { marked, ..source }).deserialize_any(visitor);
-        }
-        if let Some(name) = member_name(object)?
-            && let Ok(name) = name.cast::<PyString>()
-        {
-            let name = StrDeserializer::<Error>::new(name.to_str()?);
-            return name.deserialize_any(visitor);
-        }
-        if let Ok(float) = object.cast::<PyFloat>() {
-            return visitor.visit_f64(float.value());
-        }
-        if object.is_instance_of::<PyInt>() {
-            return self.integer(NumberRequest::AnyInteger, visitor);
-        }
-        if !object.is_instance_of::<PyList>()
-            && let Some(entries) = ObjectEntries::of(object, self.at, self.context)?
-        {
-            let fields = FieldAccess::new(self, entries, false)?;
-            return fields.with_mark(self.context.buffered.entry(buffered)).visit(visitor);
-        }
-        self.deserialize_seq(visitor)
     }
 }

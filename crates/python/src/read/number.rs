@@ -7,6 +7,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt};
 use serde::de::Visitor;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::read::buffer::Mark;
 use crate::read::context::ObjectDeserializer;
 use crate::read::names::describe;
 use crate::read::slice::ArraySlice;
@@ -171,14 +172,18 @@ impl ObjectDeserializer<'_, '_> {
 
     /// Records which floats would refuse a number that is read into a buffer of serde, from which all would accept it.
     pub(crate) fn note_refusals(self, number: usize) {
+        if self.context.buffered.is_replay() {
+            return;
+        }
         for (name, request) in [("f32", NumberRequest::F32), ("f64", NumberRequest::F64)] {
-            let read = match self.object.cast_exact::<PyFloat>() {
+            let read = match self.object.cast::<PyFloat>() {
                 Ok(float) => self.float(request, float.value(), FloatVisitor),
                 Err(_) => self.integer(request, FloatVisitor),
             };
             if let Err(error) = read {
                 let error = error.at(|| self.at.path());
-                self.context.buffered.refusals.borrow_mut().push((number, name, error));
+                let refusal = (Mark::Value(number), name, error);
+                self.context.buffered.refusals.borrow_mut().push(refusal);
             }
         }
     }

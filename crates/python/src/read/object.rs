@@ -237,6 +237,9 @@ pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
 /// The name of a member of an `enum.Enum`.
 pub(crate) fn member_name<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyAny>>> {
     static ENUM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if object.is_exact_instance_of::<PyString>() {
+        return Ok(None);
+    }
     let class = ENUM.import(object.py(), "enum", "Enum")?;
     let is_member = object.get_type().is_subclass(class)?;
     is_member.then(|| Ok(object.getattr(intern!(object.py(), "name"))?)).transpose()

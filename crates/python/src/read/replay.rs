@@ -5,7 +5,7 @@
 //! array are compared with the type, and the path of an error is found.
 
 use std::any::type_name;
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
@@ -14,14 +14,14 @@ use serde::de::DeserializeOwned;
 use treedef::__private::OrBug;
 
 use crate::error::{Error, Origin, Result};
-use crate::mark::asking;
-use crate::read::array::is_converted;
+use crate::mark::{Failure, recording};
+use crate::read::array::{is_converted, rounds};
 use crate::read::buffer::{BufferLog, Mark, MarkedArray};
 use crate::read::reader::Reader;
 use crate::read::slice::CONVERT;
 
 thread_local! {
-    /// The structures whose arrays have the numbers that their types have.
+    /// The structures whose arrays have the numbers that their types have, where variants are tried with the details.
     static STRICT: RefCell<HashSet<u64>> = RefCell::new(HashSet::new());
 }
 
@@ -31,12 +31,14 @@ const MOST_STRICT: usize = 1 << 10;
 /// The most values among which the place of an error is looked for.
 const MOST_VALUES: usize = 1 << 10;
 
+/// The object without a mark, read again where variants are tried.
+type Unmarked<F> = LazyCell<Replay, F>;
+
 /// An object that was read again.
 struct Replay {
     buffered: BufferLog,
     error: Option<Error>,
-    /// The requests that got the mark and refused it.
-    requests: Vec<String>,
+    failures: Vec<Failure>,
 }
 
 impl Replay {
@@ -48,8 +50,56 @@ impl Replay {
         let mut context = reader.quiet_context(object.py());
         let paths = mark.is_none().then(RefCell::default);
         context.buffered = BufferLog { mark, paths, ..BufferLog::default() };
-        let (error, requests) = asking(|| reader.read_in::<T>(object, &context).err());
-        Replay { buffered: context.buffered, error, requests }
+        let (error, failures) = recording(|| reader.read_in::<T>(object, &context).err());
+        Replay { buffered: context.buffered, error, failures }
+    }
+
+    /// The requests that got the mark and refused it.
+    fn requests(&self) -> impl Iterator<Item = &str> {
+        self.failures.iter().filter_map(|failure| failure.request.as_deref())
+    }
+
+    /// Whether another variant than that of the first request may have been read: otherwise, the refusal is the error.
+    fn has_variants(&self) -> bool {
+        !self.error.as_ref().is_some_and(|error| matches!(error.origin(), Origin::Value(_)))
+    }
+
+    /// The types of which one is that of the number in whose place the mark is. None if no type requested it.
+    fn number_types(&self, unmarked: &Unmarked<impl FnOnce() -> Replay>) -> Vec<&str> {
+        let Some(first) = self.failures.iter().find(|failure| failure.request.is_some()) else {
+            return Vec::new();
+        };
+        if !self.has_variants() {
+            return self.requests().filter_map(number_type).collect();
+        }
+        // The variants before the right one failed without the mark, too.
+        let of_buffer = |failure: &&Failure| failure.values == first.values;
+        let failed = unmarked.failures.iter().filter(of_buffer).count();
+        match self.failures.iter().filter(of_buffer).nth(failed) {
+            Some(Failure { request: Some(request), .. }) => {
+                number_type(request).into_iter().collect()
+            }
+            _ if self.error.is_none() => Vec::new(),
+            _ => self.requests().filter_map(number_type).collect(),
+        }
+    }
+
+    /// Whether the numbers of an array, the first of which is the mark, are such as the type has.
+    fn expect_array(&self, unmarked: &Unmarked<impl FnOnce() -> Replay>) -> Result<()> {
+        let Some(MarkedArray { path, of, found }) = self.buffered.marked.take() else {
+            return Ok(());
+        };
+        let types = self.number_types(unmarked);
+        let Some(first) = types.first().filter(|_| !types.contains(&of)) else { return Ok(()) };
+        let is_variant = self.requests().any(|request| number_type(request) == Some(of));
+        let help = match is_variant {
+            true if !types.iter().any(|name| rounds(of, name)) => return Ok(()),
+            true => format!(" (put the variant with {of} first)"),
+            false if is_converted(of, first) => CONVERT.to_owned(),
+            false => String::new(),
+        };
+        let expected = format_args!("an array of {first}");
+        Err(Error::expected(expected, format_args!("{found}{help}")).at(|| path))
     }
 }
 
@@ -72,9 +122,10 @@ impl Reader {
         object: &Bound<'_, PyAny>,
         buffered: &BufferLog,
     ) -> Result<()> {
-        for (number, name, error) in buffered.refusals.take() {
-            let Replay { requests, .. } = Replay::of::<T>(self, object, Some(Mark::Value(number)));
-            if requests.iter().any(|request| number_type(request) == Some(name)) {
+        let unmarked = Unmarked::new(|| Replay::of::<T>(self, object, None));
+        for (mark, name, error) in buffered.refusals.take() {
+            let replay = Replay::of::<T>(self, object, Some(mark));
+            if replay.number_types(&unmarked).contains(&name) {
                 return Err(error);
             }
         }
@@ -84,28 +135,23 @@ impl Reader {
         }
         type_name::<T>().hash(&mut *buffered.structure.borrow_mut());
         let structure = buffered.structure.borrow().finish();
-        if STRICT.with_borrow(|strict| strict.contains(&structure)) {
+        structure.hash(&mut *buffered.details.borrow_mut());
+        let details = buffered.details.borrow().finish();
+        if STRICT.with_borrow(|strict| strict.contains(&structure) || strict.contains(&details)) {
             return Ok(());
         }
+        let mut has_variants = false;
         for array in arrays {
             let replay = Replay::of::<T>(self, object, Some(Mark::Number(array)));
-            let Some(MarkedArray { path, of, found }) = replay.buffered.marked.take() else {
-                continue;
-            };
-            let mut wanted = replay.requests.iter().filter_map(|request| number_type(request));
-            let Some(first) = wanted.next() else { continue };
-            // An untagged enum asks for several types: one may be right.
-            if first != of && !wanted.any(|name| name == of) {
-                let help = if is_converted(of, first) { CONVERT } else { "" };
-                let expected = format_args!("an array of {first}");
-                return Err(Error::expected(expected, format_args!("{found}{help}")).at(|| path));
-            }
+            has_variants |= replay.has_variants();
+            replay.expect_array(&unmarked)?;
         }
+        let found = if has_variants { details } else { structure };
         STRICT.with_borrow_mut(|strict| {
             if strict.len() >= MOST_STRICT {
                 strict.clear();
             }
-            strict.insert(structure);
+            strict.insert(found);
         });
         Ok(())
     }
@@ -125,9 +171,9 @@ impl Reader {
         }
         // The request that refused the mark, if the error is at its path.
         let refused = |mark| {
-            let Replay { error: found, mut requests, .. } =
-                Replay::of::<T>(self, object, Some(mark));
-            requests.pop().filter(|_| found.is_some_and(|found| found.path() == error.path()))
+            let replay = Replay::of::<T>(self, object, Some(mark));
+            let is_there = replay.error.as_ref().is_some_and(|found| found.path() == error.path());
+            replay.requests().last().filter(|_| is_there).map(str::to_owned)
         };
         let mut inside = paths.iter().enumerate().rev().filter(|(_, path)| {
             let rest = path.strip_prefix(error.path());

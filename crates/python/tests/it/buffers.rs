@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use treedef_python::{NdArray, Reader};
 
-use crate::{eval, python, reads, run};
+use crate::{eval, python, read, reads, run};
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
@@ -106,6 +106,174 @@ fn numbers_are_not_converted() {
     });
 }
 
+/// Whether the arrays of an object are compared with the types does not depend on objects that were read before.
+#[test]
+fn earlier_objects_decide_nothing() {
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "type")]
+    #[allow(dead_code, reason = "it is only read")]
+    enum Kinds {
+        A { w: Vec<f64> },
+        B { w: Vec<f32> },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "type")]
+    #[allow(dead_code, reason = "it is only read")]
+    enum Two<T> {
+        A { w: Vec<T>, v: Vec<T> },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only read")]
+    struct Flattened<T> {
+        #[serde(flatten)]
+        inner: T,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "t", content = "c")]
+    #[allow(dead_code, reason = "it is only read")]
+    enum Adjacent {
+        A(Two<f64>),
+        B(Two<f32>),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only read")]
+    enum External {
+        A(Two<f64>),
+        B(Two<f32>),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only read")]
+    struct Either {
+        a: Option<Two<f64>>,
+        b: Option<Two<f32>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only read")]
+    enum ByNumber {
+        Small { n: u8, w: Vec<f64> },
+        Large { n: i64, w: Vec<f32> },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only read")]
+    enum ByLength {
+        Two { n: [f32; 2], w: Vec<f64> },
+        Any { n: Vec<f32>, w: Vec<f32> },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only read")]
+    enum ByUnused {
+        Small { n: u8 },
+        Large { n: i64, w: Vec<f32> },
+    }
+
+    python(|names| {
+        run(
+            names,
+            "Kind = enum.Enum('Kind', ['A', 'B'])\nclass Mixed(str, enum.Enum): A = 'x'; B = 'y'",
+        );
+        let wide = "np.array([1e300])";
+        macro_rules! after {
+            ($($type:ty: $first:expr, then $second:expr, at $path:literal;)*) => {
+                $(
+                    let first = read::<$type>(names, &Reader::new(), &$first);
+                    assert!(!first.contains("Error"), "{}: {first}", $first);
+                    let error = concat!("TypeError: ", $path, ": expected an array of f32, found float64[1] (`Reader::convert_numbers` converts)");
+                    let second = read::<$type>(names, &Reader::new(), &$second);
+                    assert_eq!(second, error, "{} as {}, after {}", $second, stringify!($type), $first);
+                )*
+            };
+        }
+        let kind = |tag: &str, w: &str| format!("{{'type': {tag}, 'w': {w}}}");
+        let two = |w: &str, v: &str| format!("{{'type': 'A', 'w': {w}, 'v': {v}}}");
+        let (one, two64, two32) = ("np.ones(1)", two("np.ones(1)", "np.ones(1)"), two(wide, wide));
+        after! {
+            Kinds: kind("'A'", one), then kind("'B'", wide), at "['w']";
+            Kinds: kind("Kind.A", one), then kind("Kind.B", wide), at "['w']";
+            Kinds: kind("Mixed.A", one), then kind("Mixed.B", wide), at "['w']";
+            Kinds: kind("b'A'", one), then kind("b'B'", wide), at "['w']";
+            Kinds: kind("np.uint8(0)", one), then kind("np.uint8(1)", wide), at "['w']";
+            Flattened<Kinds>: kind("Kind.A", one), then kind("Kind.B", wide), at "['w']";
+            Flattened<Kinds>: kind("Mixed.A", one), then kind("Mixed.B", wide), at "['w']";
+            Flattened<Kinds>: kind("np.str_('A')", one), then kind("np.str_('B')", wide), at "['w']";
+            Flattened<Kinds>: kind("Text('A')", one), then kind("Text('B')", wide), at "['w']";
+            Two<f32>: two("np.ones(1, 'f4')", "np.zeros(0)"), then two("np.ones(1, 'f4')", wide), at "['v']";
+            Adjacent: format!("{{'t': 'A', 'c': {two64}}}"), then format!("{{'t': 'B', 'c': {two32}}}"), at "['c']['w']";
+            External: format!("{{'A': {two64}}}"), then format!("{{'B': {two32}}}"), at "['B']['w']";
+            Either: format!("{{'a': {two64}, 'b': None}}"), then format!("{{'a': None, 'b': {two32}}}"), at "['b']['w']";
+            ByNumber: "{'n': 1, 'w': np.ones(1)}", then "{'n': 300, 'w': np.ones(1)}", at "['w']";
+            ByNumber: "{'n': np.int64(1), 'w': np.ones(1)}", then "{'n': np.int64(300), 'w': np.ones(1)}", at "['w']";
+            ByLength: "{'n': np.ones(2, 'f4'), 'w': np.ones(1)}", then "{'n': np.ones(3, 'f4'), 'w': np.ones(1)}", at "['w']";
+            ByUnused: "{'n': 1, 'w': np.ones(1)}", then "{'n': 300, 'w': np.ones(1)}", at "['w']";
+        }
+    });
+}
+
+/// The variant that serde took decides, also where another one would fit the numbers.
+#[test]
+fn a_variant_rounds_nothing() {
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only shown")]
+    enum NarrowFirst {
+        Named { name: String },
+        Single(Vec<f32>),
+        Double(Vec<f64>),
+        One(f32),
+        Two(f64),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only shown")]
+    enum WideFirst {
+        Double(Vec<f64>),
+        Single(Vec<f32>),
+        Integers(Vec<i64>),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[allow(dead_code, reason = "it is only shown")]
+    enum ByField {
+        Single { w: Vec<f32>, n: u8 },
+        Double { w: Vec<f64> },
+    }
+
+    python(|names| {
+        let error = |path: &str, wanted: &str, found: &str| {
+            let first = format!(
+                "put the variant with {} first",
+                if found.starts_with('f') { "f64" } else { "i64" }
+            );
+            format!("TypeError: {path}expected an array of {wanted}, found {found} ({first})")
+        };
+        for _ in 0..2 {
+            reads! { names, Reader::new();
+                NarrowFirst, "np.array([0.1, 1e300])" => error("", "f32", "float64[2]");
+                NarrowFirst, "np.ones(1, 'f4')" => "Single([1.0])";
+                Vec<NarrowFirst>, "[np.ones(1, 'f4'), np.ones(2), {'name': 'a'}]" => error("[1]: ", "f32", "float64[2]");
+                WideFirst, "np.array([0.1, 1e300])" => "Double([0.1, 1e300])";
+                WideFirst, "np.array([0.5], 'f4')" => "Double([0.5])";
+                WideFirst, "np.array([2**53 + 1])" => error("", "f64", "int64[1]");
+                ByField, "{'w': np.array([1e300])}" => "Double { w: [1e300] }";
+                ByField, "{'w': np.array([1e300]), 'n': 1}" => error("['w']: ", "f32", "float64[1]");
+                ByField, "{'w': [1e300]}" => "Double { w: [1e300] }";
+            }
+        }
+    });
+}
+
 /// A type below a buffer of serde accepts the same as elsewhere, for each type of numbers and of arrays.
 #[test]
 fn the_rule_is_that_of_other_places() {
@@ -169,6 +337,25 @@ fn the_rule_is_that_of_other_places() {
             types! { &array, false; Vec<f64> Vec<f32> Vec<i64> Vec<i32> Vec<u8> Vec<u64> [u16; 2] Vec<bool> }
             let scalar = format!("np.ones((), {dtype})[()]");
             types! { &scalar, false; f64 f32 i64 u8 usize }
+        }
+        for array in [
+            "[1e300]",
+            "[1.0, -1e300]",
+            "[np.inf, 1e30]",
+            "[0, 2**24 + 1]",
+            "[2**53 + 1]",
+            "[2**40]",
+            "[3, -1]",
+            "[2**24 + 1], 'u4'",
+            "[2**64 - 1], 'u8'",
+            "[True]",
+            "[1.5], 'f2'",
+        ] {
+            let array = format!("np.array({array})");
+            types! { &array, true; Vec<f64> Vec<f32> Vec<i64> Vec<i32> Vec<u8> Vec<u64> Vec<bool> Vec<Option<f32>> }
+            types! { &format!("{array}[0]"), true; f64 f32 i64 u8 }
+            let rows = format!("np.stack([{array}] * 2)");
+            types! { &rows, true; Vec<Vec<f32>> Vec<Vec<f64>> NdArray<f32> NdArray<f64> }
         }
         for scalar in ["2**53 + 1", "2**24 + 1", "1e300", "2.5", "3", "True", "'a'", "None"] {
             for convert in [false, true] {

@@ -8,7 +8,7 @@ use treedef::__private::{ArrayFields, OrBug};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mark::MARK;
-use crate::read::array::{Numbers, WideNumber};
+use crate::read::array::{Numbers, WideNumber, rounds};
 use crate::read::probe::{TypeRequest, without_visitor};
 use crate::read::slice::array_slice::{ArraySlice, ArraySource};
 use crate::read::slice::fields::ArrayFieldAccess;
@@ -88,6 +88,17 @@ impl ArraySlice<'_> {
         let message =
             format_args!("expected {expected}, found {found} with {number:?}, which does not fit");
         Error::new(ErrorKind::Value, message)
+    }
+
+    /// The errors of the floats that some number of the array does not fit, to which others are converted.
+    pub(crate) fn refusals(self) -> impl Iterator<Item = (&'static str, Error)> {
+        let ArraySource { numbers, shape, .. } = self.source;
+        let (of, count) = (numbers.type_name(), shape.iter().product());
+        ["f32", "f64"].into_iter().filter(move |name| rounds(of, name)).filter_map(move |name| {
+            let number = |start| ArraySlice { dims: &[], start, ..self };
+            let refused = |start| number(start).other_float(name).err();
+            (0..count).find_map(refused).map(|error| (name, error))
+        })
     }
 
     /// The number that is here, or the elements.
