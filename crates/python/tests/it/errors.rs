@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 use treedef::Limits;
-use treedef_python::{NdArray, Reader, UnusedKeys, into_python, to_python, to_python_like};
+use treedef_python::{Like, NdArray, Reader, UnusedKeys, into_python, to_python, to_python_like};
 
 use crate::{eval, python, run};
 
@@ -185,6 +185,40 @@ large = range(10**10)
         let same = eval(names, "range(0, 3, 7)");
         let like = to_python_like(names.py(), &[0], &same).unwrap();
         assert!(like.is(&same), "{like}");
+    });
+}
+
+/// Recursion and work are bounded for each kind of container that an example may nest or repeat.
+#[test]
+fn of_examples_without_end() {
+    python(|names| {
+        run(
+            names,
+            "
+own_dict = {}; own_dict['a'] = own_dict
+own_list = []; own_list.append(own_list)
+own_tuple = ([],); own_tuple[0].append(own_tuple)
+own_data = Data(0, 0); own_data.x = own_data
+own_table = Table(); own_table['a'] = own_table
+own_deque = deque(); own_deque.append(own_deque)
+deep_dict, deep_list, deep_tuple, deep_set = {}, [], (), frozenset()
+for _ in range(100_000):
+    deep_dict, deep_list, deep_tuple, deep_set = {'a': deep_dict}, [deep_list], (deep_tuple,), frozenset([deep_set])
+large = [0.5]
+for _ in range(40): large = [{'a': list(large)} for _ in range(10)]
+",
+        );
+        let error = |example: &str| {
+            let like = Like::of(&eval(names, example)).map(drop);
+            like.unwrap_err().to_string()
+        };
+        for own in ["own_dict", "own_list", "own_tuple", "own_data", "own_table", "own_deque"] {
+            assert!(error(own).contains("objects nest deeper than"), "{own}: {}", error(own));
+        }
+        for deep in ["deep_dict", "deep_list", "deep_tuple", "deep_set"] {
+            assert!(error(deep).contains("objects nest deeper than"), "{deep}: {}", error(deep));
+        }
+        assert!(error("large").contains("more than 16777216 objects"));
     });
 }
 

@@ -117,8 +117,8 @@ impl<'py> Plan<'py> {
         }
     }
 
-    /// Whether the plan of this example would be the same.
-    pub(crate) fn fits(&self, example: &Bound<'py, PyAny>) -> bool {
+    /// Whether the plan of this example would be the same. Beyond the limits, none is.
+    pub(crate) fn fits(&self, example: &Bound<'py, PyAny>, context: &ReadContext<'py>) -> bool {
         match self {
             Plan::Any => example.is_none(),
             Plan::Scalar(kind, None) => kind.is_of(example),
@@ -127,8 +127,9 @@ impl<'py> Plan<'py> {
             Plan::Dict(dict) => match example.cast_exact::<PyDict>() {
                 Ok(found) if dict.example.is_exact_instance_of::<PyDict>() => {
                     found.len() == dict.fields.len()
+                        && context.counts(found.len())
                         && dict.fields.iter().zip(found.iter()).all(|(field, (key, value))| {
-                            is_same_key(&field.key, &key) && field.fits(&value)
+                            is_same_key(&field.key, &key) && field.fits(&value, context)
                         })
                 }
                 _ => false,
@@ -143,9 +144,12 @@ impl<'py> Plan<'py> {
                 };
                 let has = |field: &FieldLike<'py>| {
                     let value = field.key.cast().ok().and_then(|key| example.getattr(key).ok());
-                    value.is_some_and(|value| field.fits(&value))
+                    value.is_some_and(|value| field.fits(&value, context))
                 };
-                is_listed && example.get_type().is(&object.class) && object.fields.iter().all(has)
+                is_listed
+                    && example.get_type().is(&object.class)
+                    && context.counts(object.fields.len())
+                    && object.fields.iter().all(has)
             }
             Plan::Sequence(sequence) => {
                 let is_plain = example.is_exact_instance_of::<PyList>()
@@ -153,12 +157,13 @@ impl<'py> Plan<'py> {
                 let is_alike = |(plan, _): &(Plan<'py>, usize)| {
                     let mut items = example.try_iter().ok();
                     items.as_mut().is_some_and(|items| {
-                        items.all(|item| item.is_ok_and(|item| plan.fits(&item)))
+                        items.all(|item| item.is_ok_and(|item| plan.fits(&item, context)))
                     })
                 };
                 is_plain
                     && example.get_type().is(&sequence.class)
                     && example.len().is_ok_and(|length| length == sequence.length)
+                    && context.counts(sequence.length)
                     && match sequence.runs.as_slice() {
                         [] => true,
                         [run] => is_alike(run),
@@ -172,9 +177,9 @@ impl<'py> Plan<'py> {
 
 impl<'py> FieldLike<'py> {
     /// Whether the example has the same field. A kept object has to be the identical one.
-    fn fits(&self, example: &Bound<'py, PyAny>) -> bool {
+    fn fits(&self, example: &Bound<'py, PyAny>, context: &ReadContext<'py>) -> bool {
         self.example.is(example)
-            || !self.is_optional && self.plan.has_numbers() && self.plan.fits(example)
+            || !self.is_optional && self.plan.has_numbers() && self.plan.fits(example, context)
     }
 
     /// How a path leads to it.

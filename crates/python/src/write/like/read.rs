@@ -56,7 +56,7 @@ impl<'py> Plan<'py> {
         context: &ReadContext<'py>,
     ) -> Result<Self> {
         if let Ok(dict) = example.cast_exact::<PyDict>() {
-            return Plan::dict(example, dict.iter(), at, context);
+            return Plan::dict(example, dict.len(), dict.iter(), at, context);
         }
         if example.is_exact_instance_of::<PyList>() || example.is_exact_instance_of::<PyTuple>() {
             return Plan::sequence(example, at, context);
@@ -97,7 +97,7 @@ impl<'py> Plan<'py> {
         let is_root = at.is_root();
         match ObjectEntries::of(example, at, context)? {
             Some(ObjectEntries::Items { keys, values }) => {
-                Plan::dict(example, keys.iter().zip(values), at, context)
+                Plan::dict(example, keys.len(), keys.iter().zip(values), at, context)
             }
             Some(_) if by == AttributeSource::Slots && !is_root && !is_namespace(&class)? => {
                 Ok(Plan::later(example))
@@ -113,11 +113,13 @@ impl<'py> Plan<'py> {
 
     fn dict(
         example: &Bound<'py, PyAny>,
+        length: usize,
         entries: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
         at: &ObjectPath<'_, 'py>,
         context: &ReadContext<'py>,
     ) -> Result<Self> {
-        let mut fields = Vec::with_capacity(entries.size_hint().0);
+        context.enter(at, length)?;
+        let mut fields = Vec::with_capacity(length);
         for (key, example) in entries {
             let plan = match Plan::plain(&example) {
                 Some(plan) => plan,
@@ -125,7 +127,6 @@ impl<'py> Plan<'py> {
             };
             fields.push(FieldLike { key, plan, example, is_optional: false });
         }
-        context.enter(at, fields.len())?;
         Ok(Plan::Dict(Box::new(DictLike { example: example.clone(), fields })))
     }
 
@@ -199,7 +200,7 @@ impl<'py> Plan<'py> {
         let mut length = 0;
         let mut push = |item: Bound<'py, PyAny>| {
             match runs.last_mut() {
-                Some((plan, count)) if plan.fits(&item) => *count += 1, // at most the length
+                Some((plan, count)) if plan.fits(&item, context) => *count += 1, // at most the length
                 _ => {
                     let at = at.child(PathStep::Item(length));
                     runs.push((Plan::of(&item, &at, context)?, 1));
@@ -209,13 +210,16 @@ impl<'py> Plan<'py> {
             Ok::<_, Error>(())
         };
         if let Ok(list) = example.cast::<PyList>() {
+            context.enter(at, list.len())?;
             list.iter().try_for_each(&mut push)?;
         } else if let Ok(tuple) = example.cast::<PyTuple>() {
+            context.enter(at, tuple.len())?;
             tuple.iter().try_for_each(&mut push)?;
         } else {
-            context.list(example, at)?.iter().try_for_each(&mut push)?;
+            let items = context.list(example, at)?;
+            context.enter(at, 0)?;
+            items.iter().try_for_each(&mut push)?;
         }
-        context.enter(at, length)?;
         let (example, class) = (example.clone(), example.get_type());
         Ok(Plan::Sequence(Box::new(SequenceLike { example, class, runs, length })))
     }
@@ -231,9 +235,11 @@ impl<'py> Plan<'py> {
             let item = item?;
             context.enter(at, 1)?;
             match &element {
-                None => element = Some(Plan::of(&item, at, context)?),
+                None => {
+                    element = Some(Plan::of(&item, &at.child(PathStep::Item(0)), context)?);
+                }
                 Some(Plan::Any) => break,
-                Some(plan) if plan.fits(&item) => {}
+                Some(plan) if plan.fits(&item, context) => {}
                 Some(_) => element = Some(Plan::Any),
             }
         }
