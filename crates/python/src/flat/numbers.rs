@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::flat::flatten::LeafWalk;
 use crate::flat::rules::Rules;
 use crate::flat::treedef::PyTreeDef;
-use crate::read::array::{self, as_array};
+use crate::read::array::{self, as_array, is_array};
 use crate::read::context::{ObjectDeserializer, ObjectPath, ReadContext, UnusedKeys};
 use crate::read::names::describe;
 use crate::read::nd_array::Number;
@@ -180,6 +180,9 @@ fn shape(leaf: &Bound<'_, PyAny>) -> Result<Vec<usize>> {
     match as_array(leaf)? {
         Some(array) => array::shape(&array),
         None if leaf.is_instance_of::<PyComplex>() => Ok(vec![2]),
+        None if leaf.is_instance_of::<PyFloat>() || leaf.is_instance_of::<PyInt>() => {
+            Ok(Vec::new())
+        }
         None => Err(Error::expected("numbers", describe(leaf))),
     }
 }
@@ -192,7 +195,7 @@ fn put<'py, T: Number>(
     context: &ReadContext<'py>,
 ) -> Result<Bound<'py, PyAny>> {
     let array = PyArray1::from_slice(context.py, numbers);
-    let value = if is_plain_number(example) {
+    let value = if shape.is_empty() && !is_array(example)? {
         array.get_item(0)?.call_method0(intern!(context.py, "item"))?
     } else if shape.len() == 1 {
         array.into_any()

@@ -74,6 +74,10 @@ fn numbers() {
             2, "Level.LOW" => "<Level.HIGH: 2>";
             "HIGH", "Level.LOW" => "<Level.HIGH: 2>";
             "RED", "Color.RED" => "<Color.RED: 1>";
+            "BLUE", "Mixed.RED" => "<Mixed.BLUE: 'RED'>";
+            2.0, "Level.LOW" => "<Level.HIGH: 2>";
+            0.5, "Level.LOW" => unfit("an integer", "float 0.5");
+            1.0, "Ratio.HALF" => "<Ratio.WHOLE: 1.0>";
             "BLUE", "Color.RED" => "KeyError: 'BLUE'";
             0.5, "Color.RED" => "TypeError: expected Color as in the example, found float 0.5";
             "b", "Text('a')" => "'b'";
@@ -395,6 +399,7 @@ fn integers_come_back_from_a_vector_of_floats() {
             "np.array([3])",
             "[1, 2.5, np.array([7], 'i1'), np.float32(0.5), np.uint8(255)]",
             "{'a': jnp.arange(3), 'b': (2**53, -1)}",
+            "[Level.LOW, 0.5, Metres(1.5), Count(3), Ratio.HALF]",
         ] {
             let example = eval(names, example);
             let read = reader.read_flat::<f64>(&example, Rules::Jax);

@@ -66,10 +66,18 @@ class Plain:
         self.__dict__.update(attributes)
 class Color(enum.Enum):
     RED = 1
+class Mixed(str, enum.Enum):
+    RED = 'r'
+    BLUE = 'RED'
 class Level(enum.IntEnum):
     LOW = 1
     HIGH = 2
 class Text(str): pass
+class Metres(float): pass
+class Count(int): pass
+class Ratio(float, enum.Enum):
+    HALF = 0.5
+    WHOLE = 1.0
 class Names(list): pass
 class Table(dict): pass
 @dataclasses.dataclass

@@ -102,6 +102,13 @@ fn containers_and_scalars() {
         row(names, "np.array([97, 98], 'u1')", treedef_bytes(b"ab"));
         row(names, "'RED'", Color::Red);
         row(names, "Color.RED", Color::Red);
+        row(names, "Mixed.RED", Color::Red);
+        row(names, "{Mixed.RED: 1.5}", BTreeMap::from([("r".to_owned(), 1.5)]));
+        row(
+            names,
+            "{None: 0.5, 'a': 1.5}",
+            BTreeMap::from([(None, 0.5), (Some("a".to_owned()), 1.5)]),
+        );
         row(names, "{'Rgb': (1, 2, 3)}", Color::Rgb(1, 2, 3));
         row(names, "{'Gray': {'level': 0.5}}", Color::Gray { level: 0.5 });
         row(names, "{'Named': 'x'}", Color::Named("x".to_owned()));

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBytes, PyDict, PyFrozenSet, PyInt, PyList, PyRange, PySet, PyString, PyTuple, PyType,
+    PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyRange, PySet, PyString, PyTuple, PyType,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -92,7 +92,11 @@ fn mismatch(expected: &str, value: &Bound<'_, PyAny>) -> Error {
 fn member<'py>(class: &Bound<'py, PyType>, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     if value.is_instance_of::<PyString>() {
         Ok(class.as_any().get_item(value)?)
-    } else if value.is_instance_of::<PyInt>() {
+    } else if value.is_instance_of::<PyFloat>() && class.is_subclass_of::<PyInt>()? {
+        Ok(class.call1((ScalarKind::Int.put(value)?,))?)
+    } else if value.is_instance_of::<PyInt>()
+        || value.is_instance_of::<PyFloat>() && class.is_subclass_of::<PyFloat>()?
+    {
         Ok(class.call1((value,))?)
     } else if value.cast::<PyDict>().is_ok_and(|dict| dict.len() == 1) {
         Ok(value)
