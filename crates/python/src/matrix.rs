@@ -25,12 +25,29 @@ impl MatrixShape {
             return None;
         }
         // An element of a sequence is a reference.
-        let name = type_name::<T>().trim_start_matches('&');
-        if name.starts_with(MATRIX) {
-            MatrixShape::fixed(name, "::ArrayStorage<").or(Some(MatrixShape::Dynamic))
-        } else {
-            None
+        let mut name = type_name::<T>().trim_start_matches('&');
+        let pointers = ["boxed::Box<", "rc::Rc<", "sync::Arc<", "borrow::Cow<"];
+        while let Some(inside) = name.strip_prefix("alloc::") {
+            let inside = pointers.iter().find_map(|pointer| inside.strip_prefix(pointer))?;
+            name = inside.trim_start_matches('&');
         }
+        if name.starts_with(MATRIX) {
+            return MatrixShape::fixed(name, "::ArrayStorage<").or(Some(MatrixShape::Dynamic));
+        }
+        MatrixShape::of_geometry(name.strip_prefix("nalgebra::geometry::")?)
+    }
+
+    /// That of a type which is its matrix to serde, and has the number of dimensions of space in its name.
+    fn of_geometry(name: &str) -> Option<Self> {
+        let (kind, arguments) = name.split_once('<')?;
+        let dims = || arguments.trim_end_matches('>').rsplit(", ").next()?.parse::<usize>().ok();
+        let size = match kind {
+            "rotation::Rotation" => dims()?,
+            "transform::Transform" => dims()?.checked_add(1)?,
+            "orthographic::Orthographic3" | "perspective::Perspective3" => 4,
+            _ => return None,
+        };
+        Some(MatrixShape::Fixed(size, size))
     }
 
     /// The shape of the value that a visitor makes, if it is a matrix.

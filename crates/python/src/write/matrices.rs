@@ -4,7 +4,7 @@ use serde::ser::{
     Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
-use treedef::Leaf;
+use treedef::{Leaf, LeafKind, NodeKind, NodeRef};
 
 use crate::matrix::MatrixShape;
 use crate::read::NdArray;
@@ -23,39 +23,95 @@ impl<T: Serialize + ?Sized> Serialize for WithShapes<'_, T> {
 
 struct RowMajorMatrix {
     shape: Vec<usize>,
-    data: Vec<Leaf>,
+    data: Vec<MatrixNumber>,
+}
+
+/// A number, and the name of its type if that is a half float, whose bits it is.
+#[derive(Clone)]
+struct MatrixNumber(Option<&'static str>, Leaf);
+
+impl MatrixNumber {
+    /// The name for the numbers of an element. `None` if it has others, or numbers that no array has.
+    fn name(element: NodeRef<'_>, leaves: &[Leaf]) -> Option<Option<&'static str>> {
+        let inside = || MatrixNumber::name(element.child(0)?, leaves);
+        let is_row = || {
+            let mut runs = element.runs();
+            runs.next().is_some_and(|(part, _)| is_number(part)) && runs.next().is_none()
+        };
+        match element.kind() {
+            NodeKind::Leaf => {
+                let kind = leaves.get(element.leaf_range().start)?.kind();
+                let is_other = matches!(kind, LeafKind::I128 | LeafKind::U128)
+                    || !(kind.is_number() || kind == LeafKind::Bool);
+                (!is_other).then_some(None)
+            }
+            NodeKind::NewtypeStruct => match element.name() {
+                Some("f16") => Some(Some("f16")),
+                Some("bf16") => Some(Some("bf16")),
+                _ => inside(),
+            },
+            NodeKind::Tuple if is_row() => inside(),
+            NodeKind::Struct if is_row() && *element.fields() == ["re", "im"] => inside(),
+            _ => None,
+        }
+    }
+}
+
+fn is_number(node: NodeRef<'_>) -> bool {
+    node.inside_newtypes().is_leaf()
+}
+
+impl Serialize for MatrixNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            MatrixNumber(Some(name), bits) => serializer.serialize_newtype_struct(name, bits),
+            MatrixNumber(None, number) => number.serialize(serializer),
+        }
+    }
 }
 
 impl RowMajorMatrix {
     /// `None` if its elements are no numbers, or it is none.
     fn of<T: Serialize + ?Sized>(shape: MatrixShape, value: &T) -> Option<Self> {
-        let (mut leaves, treedef) = treedef::flatten(value).ok()?;
-        let (rows, columns) = match shape {
-            MatrixShape::Fixed(rows, columns) => (rows, columns),
+        let (leaves, treedef) = treedef::flatten(value).ok()?;
+        let (numbers, rows, columns) = match shape {
+            MatrixShape::Fixed(rows, columns) => (treedef.root(), rows, columns),
             MatrixShape::Dynamic => {
                 // The numbers, the rows and the columns. A size that the type has is a unit.
-                let [_, rows, columns] = treedef.root().children().collect::<Vec<_>>()[..] else {
+                let [numbers, rows, columns] = treedef.root().children().collect::<Vec<_>>()[..]
+                else {
                     return None;
                 };
-                let mut size = |node: treedef::NodeRef<'_>| match node.num_leaves() {
+                let size = |node: NodeRef<'_>| match node.num_leaves() {
                     0 => Some(1),
-                    _ => leaves.pop()?.as_u64()?.try_into().ok(),
+                    _ => leaves.get(node.leaf_range().start)?.as_u64()?.try_into().ok(),
                 };
-                let columns = size(columns)?;
-                (size(rows)?, columns)
+                (numbers, size(rows)?, size(columns)?)
             }
         };
-        let elements = rows.checked_mul(columns)?;
-        // A complex number has two parts.
-        let parts = leaves.len().checked_div(elements).unwrap_or(1);
-        if leaves.len() != elements.checked_mul(parts)? {
+        // Equal elements are one run.
+        let (name, parts) = match numbers.runs().collect::<Vec<_>>()[..] {
+            [] => (None, None),
+            [(element, _)] => {
+                let parts = (!is_number(element)).then_some(element.num_leaves());
+                (MatrixNumber::name(element, &leaves)?, parts)
+            }
+            _ => return None,
+        };
+        let leaves = leaves.get(numbers.leaf_range())?;
+        let kind = leaves.first().map(Leaf::kind);
+        if numbers.num_children() != rows.checked_mul(columns)?
+            || leaves.iter().any(|leaf| Some(leaf.kind()) != kind)
+        {
             return None;
         }
+        let step = parts.unwrap_or(1);
+        let number = |leaf: &Leaf| MatrixNumber(name, leaf.clone());
         let mut data = Vec::with_capacity(leaves.len());
         for row in 0..rows {
             for column in 0..columns {
-                let start = (column * rows + row) * parts; // below the length
-                data.extend_from_slice(leaves.get(start..start + parts)?);
+                let start = (column * rows + row) * step; // below the length
+                data.extend(leaves.get(start..start + step)?.iter().map(number));
             }
         }
         let is_column = match shape {
@@ -63,7 +119,7 @@ impl RowMajorMatrix {
             MatrixShape::Dynamic => treedef.root().child(2)?.num_leaves() == 0,
         };
         let mut shape = if is_column { vec![rows] } else { vec![rows, columns] };
-        shape.extend((parts > 1).then_some(parts));
+        shape.extend(parts);
         Some(RowMajorMatrix { shape, data })
     }
 }

@@ -91,7 +91,10 @@ fn arrays() {
 /// A matrix of nalgebra has its numbers column by column, and numpy has them row by row.
 #[test]
 fn matrices() {
-    use nalgebra::{DVector, Matrix2, RowDVector, RowVector3, Vector3};
+    use nalgebra::{
+        DVector, Matrix2, Matrix3, Point2, Projective2, Rotation2, RowDVector, RowVector3, Vector3,
+    };
+    use std::borrow::Cow;
 
     #[derive(Serialize)]
     struct Weights(Matrix2<f64>);
@@ -118,6 +121,12 @@ fn matrices() {
     assert_snapshot!(rows!(DVector::from_vec(vec![1u8, 2])), @"[1, 2]");
     assert_snapshot!(rows!(RowDVector::from_vec(vec![1u8, 2])), @"[[1, 2]]");
     assert_snapshot!(rows!(Weights(Matrix2::new(1.0, 2.0, 3.0, 4.0))), @"[[1.0, 2.0], [3.0, 4.0]]");
+    assert_snapshot!(rows!(Box::new(m)), @"[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
+    assert_snapshot!(rows!(vec![Some(Box::new(Cow::Borrowed(&m)))]), @"[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]");
+    assert_snapshot!(rows!(Box::new(DMatrix::from_row_slice(2, 2, &[1, 2, 3, 4]))), @"[[1, 2], [3, 4]]");
+    assert_snapshot!(rows!(Rotation2::from_matrix_unchecked(Matrix2::new(1.0, 2.0, 3.0, 4.0))), @"[[1.0, 2.0], [3.0, 4.0]]");
+    assert_snapshot!(rows!(Projective2::from_matrix_unchecked(Matrix3::from_row_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))), @"[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]");
+    assert_snapshot!(rows!(Point2::new(1.0, 2.0)), @"[1.0, 2.0]");
     python(|names| {
         let both = (DMatrix::from_row_slice(1, 2, &[1.0, 2.0]), m);
         let both = to_python(names.py(), &both).unwrap().to_string().replace("\n      ", "");
@@ -126,6 +135,42 @@ fn matrices() {
         let entries = to_python(names.py(), &entries).unwrap().to_string().replace("\n      ", "");
         assert_snapshot!(entries, @"{'m': array([[1., 2., 3.], [4., 5., 6.]])}");
     });
+}
+
+/// A matrix is an array only of numbers; with any other elements, it is as serde has it, column by column.
+#[test]
+fn elements_of_matrices() {
+    use nalgebra::{Complex, Matrix1x2};
+
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    struct Metres(f16);
+
+    let (half, brain) = (f16::from_f32(0.5), bf16::from_f32(0.5));
+    let text = |object: String| object.replace("\n      ", "");
+    assert_snapshot!(object(DMatrix::from_element(1, 2, half)), @"[[0.5 0.5]]");
+    python(|names| {
+        let array = |value: &dyn Fn(Python<'_>) -> Py<PyAny>| {
+            let array = value(names.py()).into_bound(names.py());
+            let list = array.call_method0("tolist").unwrap();
+            format!("{} {list}", array.getattr("dtype").unwrap())
+        };
+        macro_rules! array {
+            ($value:expr) => {
+                array(&|py| to_python(py, &$value).unwrap().unbind())
+            };
+        }
+        assert_snapshot!(array!(DMatrix::from_element(1, 2, half)), @"float16 [[0.5, 0.5]]");
+        assert_snapshot!(array!(Matrix1x2::new(brain, brain)), @"bfloat16 [[0.5, 0.5]]");
+        assert_snapshot!(array!(DMatrix::from_element(2, 1, Metres(half))), @"float16 [[0.5], [0.5]]");
+        assert_snapshot!(array!(Matrix1x2::new(Complex::new(1.0, 2.0), Complex::new(3.0, 4.0))), @"float64 [[[1.0, 2.0], [3.0, 4.0]]]");
+        assert_snapshot!(array!(DMatrix::from_element(1, 2, true)), @"bool [[True, True]]");
+    });
+    assert_snapshot!(text(object(DMatrix::from_element(1, 2, None::<f64>))), @"([None, None], 1, 2)");
+    assert_snapshot!(text(object(DMatrix::from_element(1, 2, ()))), @"([None, None], 1, 2)");
+    assert_snapshot!(text(object(DMatrix::from_row_slice(2, 1, &[Some((1.0, 2.0)), None]))), @"([(1.0, 2.0), None], 2, 1)");
+    assert_snapshot!(text(object(DMatrix::from_row_slice(1, 2, &["a", "b"]))), @"(['a', 'b'], 1, 2)");
+    assert_snapshot!(text(object(DMatrix::from_element(1, 2, 1i128))), @"([1, 1], 1, 2)");
+    assert_snapshot!(text(object(DMatrix::from_element(1, 1, (1.0, 2u8)))), @"([(1.0, 2)], 1, 1)");
 }
 
 #[test]
