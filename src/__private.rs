@@ -24,10 +24,12 @@ pub use crate::bug::OrBug;
 pub use crate::destination::destination;
 #[cfg(feature = "diff")]
 pub use crate::diff::report::alike;
+pub use crate::flatten::{CBOR_TAG, is_cbor_tag, private_struct};
 pub use crate::leaf::decimal::Decimal;
 pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
 pub use crate::replacement::{FlushedFile, Replacement, flush_folder, folder, sweep, sweep_folder};
+pub use crate::tree::private::{PrivateJson, private_json};
 pub use crate::tree::raw::{is_json, is_one_ron};
 pub use crate::treedef::lookup::edits;
 #[cfg(feature = "in_place")]

@@ -36,5 +36,6 @@ pub use flattener::{Flattener, flatten, flatten_as, flatten_objects, signature, 
 pub use reader::TreeSeed;
 pub use rules::ArrayRule;
 
-pub(crate) use reader::{CBOR_TAG, JSON_NUMBER, TOML_DATE};
+pub use reader::{CBOR_TAG, is_cbor_tag, private_struct};
+pub(crate) use reader::{JSON_NUMBER, TOML_DATE};
 pub(crate) use rules::{ArrayHint, ArrayMeaning, Collector};

@@ -86,7 +86,7 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
 }
 
 /// The enum and the variant as which `ciborium` tells a tag of CBOR: a number beside a value.
-pub(crate) const CBOR_TAG: [&str; 2] = ["@@TAG@@", "@@TAGGED@@"];
+pub const CBOR_TAG: [&str; 2] = ["@@TAG@@", "@@TAGGED@@"];
 
 /// The struct as which `toml` tells a date, and its only field.
 pub(crate) const TOML_DATE: [&str; 2] = ["$__toml_private_Datetime", "$__toml_private_datetime"];
@@ -96,7 +96,7 @@ pub(crate) const JSON_NUMBER: [&str; 2] = ["$serde_json::private::Number"; 2];
 
 /// If this map is a format's private struct: its name and only field. The keys cannot tell, because a document may
 /// contain the same key; only the type of the `MapAccess` can.
-fn private_struct<A>() -> Option<[&'static str; 2]> {
+pub fn private_struct<A>() -> Option<[&'static str; 2]> {
     if type_names::is::<A>("toml_datetime::de::DatetimeDeserializer")
         || type_names::is::<A>("toml_edit::de::datetime::DatetimeDeserializer")
         || type_names::is::<A>("toml::de::DatetimeDeserializer")
@@ -104,6 +104,11 @@ fn private_struct<A>() -> Option<[&'static str; 2]> {
         return Some(TOML_DATE);
     }
     type_names::is::<A>("serde_json::number::NumberDeserializer").then_some(JSON_NUMBER)
+}
+
+/// Whether this enum is a tag of CBOR.
+pub fn is_cbor_tag<A>() -> bool {
+    type_names::is::<A>("ciborium::tag::TagAccess")
 }
 
 /// A place in a document that is read.
@@ -318,7 +323,7 @@ impl<'de> Visitor<'de> for ReaderVisitor<'_> {
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<usize, A::Error> {
         let Reader { tape, at, place } = self.begin();
         let (name, variant) = data.variant::<String>()?;
-        if type_names::is::<A>("ciborium::tag::TagAccess") {
+        if is_cbor_tag::<A>() {
             // Read as a newtype, it would lose its number.
             return variant.tuple_variant(2, TagReader(Reader { tape, at, place }));
         }

@@ -141,6 +141,30 @@ impl Private {
     }
 }
 
+/// How `serde_json` writes a value with a private name.
+pub enum PrivateJson {
+    /// If it is a text.
+    Text,
+    /// A number if that loses nothing, otherwise a text.
+    Number,
+    /// Any JSON.
+    Any,
+    /// The second child.
+    Tagged,
+}
+
+/// How `serde_json` writes a node with a private name. `None` for all others, and newtypes.
+pub fn private_json(node: NodeRef<'_>) -> Option<PrivateJson> {
+    let private = Private::of(node)?;
+    match private.form {
+        Form::Text { field: RAW_JSON } => Some(PrivateJson::Any),
+        Form::Text { .. } => Some(PrivateJson::Text),
+        Form::Number { .. } => Some(PrivateJson::Number),
+        Form::Tag { .. } => Some(PrivateJson::Tagged),
+        Form::Newtype => None,
+    }
+}
+
 /// Whether a serializer is one of ours, which records every name.
 pub(crate) fn is_ours<S>() -> bool {
     crate_of::<S>() == env!("CARGO_CRATE_NAME")

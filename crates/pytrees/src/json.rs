@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use treedef::__private::private_struct;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::py_key::MAX_DEPTH;
@@ -117,6 +118,15 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// A number as `serde_json` reads it: with its feature `arbitrary_precision`, which another crate of the build may set, it
+/// is passed on as a text.
+fn number(text: &str) -> Option<Json> {
+    match text.parse() {
+        Ok(integer) if text != "-0" => Some(Json::Int(integer)),
+        _ => text.parse().ok().filter(|float: &f64| float.is_finite()).map(Json::Float),
+    }
+}
+
 struct JsonVisitor;
 
 impl<'de> Visitor<'de> for JsonVisitor {
@@ -159,6 +169,13 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        // The only private struct of JSON.
+        if private_struct::<A>().is_some() {
+            map.next_key::<IgnoredAny>()?;
+            let text: String = map.next_value()?;
+            let number = number(&text);
+            return number.ok_or_else(|| A::Error::custom(format_args!("no number: {text}")));
+        }
         let (mut entries, mut seen) = (Vec::new(), std::collections::HashSet::new());
         while let Some((key, value)) = map.next_entry::<String, Json>()? {
             if !seen.insert(key.clone()) {

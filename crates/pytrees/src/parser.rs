@@ -276,14 +276,11 @@ impl<'t> Parser<'t> {
                 Some('\n' | '\r') if !long => {
                     return Err(malformed(start, "a string that does not end"));
                 }
-                // Python reads every end of a line as this one.
-                Some('\r') => {
-                    self.at += usize::from(self.rest().starts_with('\n'));
-                    '\n'
-                }
+                Some('\r') => self.end_of_line(),
                 Some('\\') if is_raw => {
                     put('\\');
                     match self.bump() {
+                        Some('\r') => self.end_of_line(),
                         Some(next) => next,
                         None => return Err(malformed(start, "a string that does not end")),
                     }
@@ -302,13 +299,19 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The end of a line that began with a carriage return: Python reads each as this one.
+    fn end_of_line(&mut self) -> char {
+        self.at += usize::from(self.rest().starts_with('\n'));
+        '\n'
+    }
+
     /// The escape after a backslash.
     fn escape(&mut self, start: usize, is_text: bool) -> Result<Escape> {
         let unknown = || malformed(start, "an escape that is not known");
         Ok(Escape::Char(match self.bump().ok_or_else(unknown)? {
             '\n' => return Ok(Escape::Nothing),
             '\r' => {
-                self.at += usize::from(self.rest().starts_with('\n'));
+                self.end_of_line();
                 return Ok(Escape::Nothing);
             }
             char @ ('\\' | '\'' | '"') => char,

@@ -355,6 +355,9 @@ fn literals_are_read_as_python_reads_them() {
         ("\n#c\r1", "*"),
         ("[-\n9, 'a'\n'b', #c\n]", "[*, *]"),
         ("{'''a\r\nb''': 0}", r#"{"a\nb": *}"#),
+        ("{r'''a\\\r\nb''': 0}", r#"{"a\\\nb": *}"#),
+        ("{r'a\\\r\nb': 0}", r#"{"a\\\nb": *}"#),
+        ("{r'a\\\rb': 0}", r#"{"a\\\nb": *}"#),
     ];
     for (text, expected) in rows {
         assert_eq!(python::from_literal(text).unwrap().treedef, def(expected), "{text}");
@@ -444,6 +447,20 @@ fn a_treespec_is_all_of_its_text() {
     assert_eq!(torch::from_treespec(&format!("[1, {leaf}]")).unwrap().treedef, def("*"));
     for text in [format!("[1, {leaf}, {leaf}]"), format!("[1, {leaf}, null]"), "[1]".to_owned()] {
         refused(torch::from_treespec(&text), "no list of a protocol and a treespec at byte 0");
+    }
+}
+
+/// A key that torch wrote is that key, to the last bit: also where this crate alone decides the features of `serde_json`.
+#[test]
+fn float_keys_of_torch_come_back() {
+    let mut rng = Rng::with_seed(7);
+    let near = [0.9452706955539223, 1.602176634e-19, 9.109e-31, 5e-324, -0.0];
+    let random = (0..1000).map(|_| rng.f64() * 10f64.powi(rng.i32(-300..15)));
+    for key in near.into_iter().chain(random.collect::<Vec<_>>()) {
+        let treedef = def(&format!("{{{key:?}: *}}"));
+        let spec = torch::treespec(&treedef, &Lowering::new()).unwrap();
+        let raised = torch::from_treespec(&spec.data).unwrap();
+        assert_eq!(raised.treedef, treedef, "{key:?}");
     }
 }
 

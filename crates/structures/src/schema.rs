@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use treedef::__private::{OrBug, argument, broken, entry, later, under};
+use treedef::__private::{OrBug, PrivateJson, argument, broken, entry, later, private_json, under};
 use treedef::{Flattener, Key, Leaf, LeafKind, Limits, NodeKind, NodeRef, Result, Tree, Value};
 
 use crate::count::Structures;
@@ -98,6 +98,19 @@ fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
     let inside = || of_node(entry(node, 0).1, leaves);
     let name = || node.variant().or_bug().to_owned();
     let variant = |inside| object(vec![(name(), inside)]);
+    let text = || typed("string", []);
+    match private_json(node) {
+        Some(PrivateJson::Tagged) => return of_node(entry(node, 1).1, leaves),
+        // Only of a text.
+        Some(private) if inside()? == text() => {
+            return Ok(match private {
+                PrivateJson::Number => any_of(vec![typed("number", []), text()]),
+                PrivateJson::Any => anything(),
+                _ => text(),
+            });
+        }
+        _ => {}
+    }
     Ok(match node.kind() {
         Is::Leaf => {
             let leaf = leaves.get(node.leaf_range().start);

@@ -8,7 +8,7 @@ use serde::de::{
     SeqAccess, VariantAccess, Visitor,
 };
 
-use treedef::__private::at;
+use treedef::__private::{CBOR_TAG, at, is_cbor_tag, private_struct};
 use treedef::{Leaf, LeafKind, NodeKind, Result, Value};
 
 use crate::count::Structures;
@@ -125,6 +125,24 @@ impl StructureReader<'_> {
         self.recorder.close_pool(Head::Seq, pool).map_err(de::Error::custom)
     }
 
+    /// A struct as which a format tells a value of its own.
+    fn private<'de, A: MapAccess<'de>>(
+        mut self,
+        [name, field]: [&str; 2],
+        mut map: A,
+    ) -> Result<u32, A::Error> {
+        let name = self.recorder.interner.intern_text(name).map_err(de::Error::custom)?;
+        let first = self.recorder.open.len();
+        if map.next_key::<de::IgnoredAny>()?.is_some() {
+            let label = self.recorder.interner.intern_text(field).map_err(de::Error::custom)?;
+            let place = self.step(PlaceStep::Field(label))?;
+            let node = map.next_value_seed(self.inside(place, ValueStep::AnyKey))?;
+            self.recorder.child(label, node);
+        }
+        let head = Head::Node { kind: NodeKind::Struct, name, variant: NO_ID };
+        self.recorder.close(head, first).map_err(de::Error::custom)
+    }
+
     fn entries<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<u32, A::Error> {
         let StructureReader { recorder, place: here, depth, .. } = self;
         let (first, mut guess) = (recorder.open.len(), 0);
@@ -210,7 +228,9 @@ impl<'de> Visitor<'de> for StructureReader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<u32, A::Error> {
         self.descend()?;
-        if self.recorder.places.is_folded(self.place) {
+        if let Some(names) = private_struct::<A>() {
+            self.private(names, map)
+        } else if self.recorder.places.is_folded(self.place) {
             self.folded_entries(map)
         } else {
             self.entries(map)
@@ -221,6 +241,9 @@ impl<'de> Visitor<'de> for StructureReader<'_> {
     fn visit_enum<A: EnumAccess<'de>>(mut self, data: A) -> Result<u32, A::Error> {
         self.descend()?;
         let (name, variant) = data.variant::<String>()?;
+        if is_cbor_tag::<A>() {
+            return variant.tuple_variant(2, TagReader(self));
+        }
         let label = self.recorder.interner.intern_text(&name).map_err(de::Error::custom)?;
         let (is_folded, first) =
             (self.recorder.places.is_folded(self.place), self.recorder.open.len());
@@ -236,6 +259,35 @@ impl<'de> Visitor<'de> for StructureReader<'_> {
             self.recorder.close(Head::of(NodeKind::Map), first)
         };
         closed.map_err(de::Error::custom)
+    }
+}
+
+/// Records a tag of CBOR, which was entered.
+struct TagReader<'r>(StructureReader<'r>);
+
+impl<'de> Visitor<'de> for TagReader<'_> {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tag and a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<u32, A::Error> {
+        let TagReader(mut reader) = self;
+        let intern = CBOR_TAG.map(|text| reader.recorder.interner.intern_text(text));
+        let [name, variant] = intern.map(|label| label.map_err(de::Error::custom));
+        let first = reader.recorder.open.len();
+        for position in 0..2 {
+            let pools = reader.recorder.pools.len();
+            let place = reader.step(PlaceStep::Position(position))?;
+            let Some(node) = pair.next_element_seed(reader.inside(place, ValueStep::AnyKey))?
+            else {
+                break;
+            };
+            reader.recorder.element(first, pools, node, 1);
+        }
+        let head = Head::Node { kind: NodeKind::TupleVariant, name: name?, variant: variant? };
+        reader.recorder.close(head, first).map_err(de::Error::custom)
     }
 }
 

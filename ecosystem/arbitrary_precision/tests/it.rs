@@ -70,3 +70,33 @@ fn numbers_are_numbers_again() {
         );
     }
 }
+
+#[test]
+fn numbers_of_a_treespec_are_numbers() {
+    use treedef_pytrees::{Lowering, torch};
+
+    for key in ["0.9452706955539223", "-0.0", "3i64", "18446744073709551615i128", "true"] {
+        let treedef: TreeDef = format!("{{{key}: *}}").parse().unwrap();
+        let spec = torch::treespec(&treedef, &Lowering::new()).unwrap();
+        assert_eq!(torch::from_treespec(&spec.data).unwrap().treedef, treedef, "{key}");
+    }
+}
+
+#[test]
+fn numbers_count_as_in_a_tree() {
+    use serde::de::DeserializeSeed;
+    use treedef::{Leaf, Tree};
+    use treedef_structures::Structures;
+
+    let text = r#"{"a": 1.5, "b": {"$serde_json::private::Number": "1.5"}}"#;
+    let (mut read, mut added) = (Structures::new(), Structures::new());
+    read.seed().deserialize(&mut serde_json::Deserializer::from_str(text)).unwrap();
+    let tree: Tree<Leaf> = serde_json::from_str(text).unwrap();
+    added.add(&tree).unwrap();
+    let listed = |structures: &Structures| structures.by_count().unwrap()[0].structure.to_string();
+    assert_eq!(listed(&read), listed(&added));
+    let schema = serde_json::to_value(read.to_json_schema().unwrap()).unwrap();
+    let number = serde_json::json!({"anyOf": [{"type": "number"}, {"type": "string"}]});
+    assert_eq!(schema["properties"]["a"], number);
+    assert_eq!(schema["properties"]["b"]["type"], "object");
+}

@@ -389,6 +389,53 @@ fn an_opaque_leaf_that_is_no_array_may_be_anything() {
     assert_eq!(schema["anyOf"][0], json!({}));
 }
 
+/// A date of TOML and a tag of CBOR have private names, which no key of a document is.
+#[test]
+fn values_of_a_format_count_as_in_a_tree() {
+    use serde::{Deserialize, Deserializer};
+
+    struct Read(Structures);
+
+    impl<'de> Deserialize<'de> for Read {
+        fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+            let mut structures = Structures::new();
+            structures.seed().deserialize(document)?;
+            Ok(Read(structures))
+        }
+    }
+
+    fn schema(structures: &Structures) -> String {
+        serde_json::to_string(&structures.to_json_schema().unwrap()).unwrap()
+    }
+
+    let toml = "d = 1979-05-27\nk = { \"$__toml_private_datetime\" = \"1979-05-27\" }";
+    let document = || toml::Deserializer::parse(toml).unwrap();
+    let tree = Tree::<Leaf>::deserialize(document()).unwrap();
+    for folds in [Folds { keys: Some(0), ..Folds::default() }, Folds::default()] {
+        let (mut read, mut added) = (folds.none(), folds.none());
+        for _ in 0..2 {
+            read.seed().deserialize(document()).unwrap();
+            added.add(&tree).unwrap();
+        }
+        assert_eq!(listed(&read), listed(&added));
+    }
+    let Read(dates) = Read::deserialize(document()).unwrap();
+    insta::assert_snapshot!(listed(&dates), @r#"1 (0–0): {"d": `$__toml_private_Datetime` { `$__toml_private_datetime`: str }, "k": {"$__toml_private_datetime": str}}"#);
+    insta::assert_snapshot!(serde_json::to_string(&tree).unwrap(), @r#"{"d":"1979-05-27","k":{"$__toml_private_datetime":"1979-05-27"}}"#);
+    insta::assert_snapshot!(schema(&dates), @r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"d":{"type":"string"},"k":{"type":"object","properties":{"$__toml_private_datetime":{"type":"string"}},"required":["$__toml_private_datetime"],"additionalProperties":false}},"required":["d","k"],"additionalProperties":false}"#);
+
+    // [1(1), 2([null])]
+    let cbor: &[u8] = b"\x82\xc1\x01\xc2\x81\xf6";
+    let Read(tags) = ciborium::from_reader(cbor).unwrap();
+    let (tree, mut added) =
+        (ciborium::from_reader::<Tree<Leaf>, _>(cbor).unwrap(), Structures::new());
+    added.add(&tree).unwrap();
+    assert_eq!(listed(&tags), listed(&added));
+    insta::assert_snapshot!(listed(&tags), @"1 (0–0): [`@@TAG@@`::`@@TAGGED@@`(u64, u64), `@@TAG@@`::`@@TAGGED@@`(u64, [None])]");
+    insta::assert_snapshot!(serde_json::to_string(&tree).unwrap(), @"[1,[null]]");
+    insta::assert_snapshot!(schema(&tags), @r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"array","prefixItems":[{"type":"integer","minimum":0},{"type":"array","items":{"type":"null"},"minItems":1,"maxItems":1}],"items":false,"minItems":2,"maxItems":2}"#);
+}
+
 #[test]
 fn a_structure_is_new_once_more_after_a_fold() {
     let tree = Tree::of(&json!({"a": 1})).unwrap();
