@@ -29,7 +29,8 @@ impl MatrixShape {
         let pointers = ["boxed::Box<", "rc::Rc<", "sync::Arc<", "borrow::Cow<"];
         while let Some(inside) = name.strip_prefix("alloc::") {
             let inside = pointers.iter().find_map(|pointer| inside.strip_prefix(pointer))?;
-            name = inside.trim_start_matches('&');
+            // A `Cow` has a lifetime, which not every compiler prints.
+            name = inside.trim_start_matches("'_, ").trim_start_matches('&');
         }
         if name.starts_with(MATRIX) {
             return MatrixShape::fixed(name, "::ArrayStorage<").or(Some(MatrixShape::Dynamic));

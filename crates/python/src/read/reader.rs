@@ -49,7 +49,9 @@ impl Reader {
         Reader { name: name.to_owned(), ..self }
     }
 
-    /// Sets the handling of keys and attributes that the type does not request.
+    /// Sets the handling of keys and attributes that the type does not request. Inside tagged, untagged and flattened types, and
+    /// in a struct with a flattened field, none is found, because serde takes all of them into a buffer of its own. In tagged
+    /// and untagged types, `#[serde(deny_unknown_fields)]` makes them errors.
     #[must_use]
     pub fn unused(self, unused: UnusedKeys) -> Self {
         Reader { unused, ..self }

@@ -28,6 +28,10 @@ thread_local! {
 /// The most structures that a thread keeps.
 const MOST_STRICT: usize = 1 << 10;
 
+/// The hint at the end of an error about a float where bits were requested.
+const HALF: &str =
+    " (a half float cannot be read inside tagged, untagged and flattened types: read `f32`)";
+
 /// The most values among which the place of an error is looked for.
 const MOST_VALUES: usize = 1 << 10;
 
@@ -156,12 +160,16 @@ impl Reader {
         Ok(())
     }
 
-    /// The error with the whole path, if it is about a value in a buffer.
+    /// The error with the whole path, if it is about a value in a buffer, and with a hint for a half float, which is two bytes to
+    /// serde.
     pub(crate) fn located<T: DeserializeOwned>(
         &self,
         error: Error,
         object: &Bound<'_, PyAny>,
     ) -> Error {
+        let is_half = matches!(error.origin(), Origin::Value(name) if name == "u16")
+            && error.to_string().contains("found floating point");
+        let error = if is_half { error.and(HALF) } else { error };
         let paths = match error.origin() {
             Origin::Other => return error,
             _ => Replay::of::<T>(self, object, None).buffered.paths.or_bug().into_inner(),

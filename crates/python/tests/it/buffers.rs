@@ -369,6 +369,13 @@ fn the_rule_is_that_of_other_places() {
 
 #[test]
 fn paths_are_whole() {
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "type")]
+    #[allow(dead_code, reason = "only errors are read")]
+    enum Halves {
+        A { w: Vec<half::f16> },
+    }
+
     python(|names| {
         reads! { names, Reader::new().name("p");
             Tagged, "{'type': 'wide', 'w': [[1.0, 2.0], [1.0, 'a']]}" => "TypeError: p['w'][1][1]: expected f64, found string \"a\"";
@@ -379,6 +386,8 @@ fn paths_are_whole() {
             Tagged, "{'type': 'names', 'names': [], 'inner': {'x': [0.0, None]}}" => "TypeError: p['inner']['x'][1]: expected f64, found unit value";
             Tagged, "{'type': 'other'}" => "ValueError: p['type']: unknown variant `other`, expected one of `wide`, `narrow`, `array`, `names`";
             BTreeMap<String, Vec<Tagged>>, "{'k': [{'type': 'narrow', 'w': np.ones((1, 2), 'f4'), 'n': 1}, {'type': 'wide', 'w': [[1.0, None]]}]}" => "TypeError: p['k'][1]['w'][0][1]: expected f64, found unit value";
+            Halves, "{'type': 'A', 'w': [0.5]}" => "TypeError: p['w'][0]: expected u16, found floating point `0.5` (a half float cannot be read inside tagged, untagged and flattened types: read `f32`)";
+            Halves, "{'type': 'A', 'w': np.ones(1, 'f2')}" => "TypeError: p['w']: expected u16, found floating point `1.0` (a half float cannot be read inside tagged, untagged and flattened types: read `f32`)";
             Tagged, "{'type': 'names', 'names': np.zeros(2)}" => "TypeError: p['names']: expected a string, found floating point `0.0`";
             Tagged, "{'type': 'narrow', 'n': 1}" => "KeyError: 'p: `w` is missing'";
             Tagged, "{'type': 'names', 'names': [], 'inner': {}}" => "KeyError: \"p['inner']: `x` is missing\"";

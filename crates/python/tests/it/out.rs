@@ -167,7 +167,7 @@ fn elements_of_matrices() {
     });
     assert_snapshot!(text(object(DMatrix::from_element(1, 2, None::<f64>))), @"([None, None], 1, 2)");
     assert_snapshot!(text(object(DMatrix::from_element(1, 2, ()))), @"([None, None], 1, 2)");
-    assert_snapshot!(text(object(DMatrix::from_row_slice(2, 1, &[Some((1.0, 2.0)), None]))), @"([(1.0, 2.0), None], 2, 1)");
+    assert_snapshot!(text(object(DMatrix::from_row_slice(2, 1, &[Some((1.0, 2.0)), None]))), @"([array([1., 2.]), None], 2, 1)");
     assert_snapshot!(text(object(DMatrix::from_row_slice(1, 2, &["a", "b"]))), @"(['a', 'b'], 1, 2)");
     assert_snapshot!(text(object(DMatrix::from_element(1, 2, 1i128))), @"([1, 1], 1, 2)");
     assert_snapshot!(text(object(DMatrix::from_element(1, 1, (1.0, 2u8)))), @"([(1.0, 2)], 1, 1)");
