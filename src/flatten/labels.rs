@@ -12,7 +12,15 @@ use crate::leaf::Scalar;
 use crate::model::{Content, Labels, Leaf, Limits, NodeKind, TreeDef, Value, Word};
 use crate::treedef::encoding::{SPARE, empty};
 
-use super::word::{self, MOST_COMPARED, Tag, same};
+use super::word::{self, Tag, same};
+
+/// After this many new keys, one after the other, keys are not looked up until the next map begins. With 8 or 16, `docs`
+/// takes as many instructions.
+const MOST_NEW_KEYS: usize = 32;
+
+/// The maximum number of structures of compounds that are remembered, and of the words of one.
+const MOST_STRUCTURES: usize = 32;
+const MOST_STRUCTURE_WORDS: usize = 64;
 
 /// Distinct keys and statics.
 #[derive(Default)]
@@ -61,12 +69,12 @@ impl LabelStructures {
     /// Whether the structure of these words is worth it, and does not have numbers of labels, which belong to
     /// one walk.
     pub(super) fn takes(words: &[Word]) -> bool {
-        let is_small = words.len() <= 2 * MOST_COMPARED;
+        let is_small = words.len() <= MOST_STRUCTURE_WORDS;
         is_small && !words.iter().any(|word| word.has_label())
     }
 
     fn add(&mut self, words: &[Word], treedef: Arc<TreeDef>, hash: u64) {
-        if self.0.len() == MOST_COMPARED {
+        if self.0.len() == MOST_STRUCTURES {
             self.0.remove(0);
         }
         self.0.push(LabelStructure { words: words.into(), treedef, hash });
@@ -214,7 +222,7 @@ impl LabelTable {
     }
 
     fn expects_new_keys(&self) -> bool {
-        self.new_keys >= MOST_COMPARED
+        self.new_keys >= MOST_NEW_KEYS
     }
 
     fn push(&mut self, label: Value) -> usize {

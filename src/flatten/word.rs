@@ -33,17 +33,16 @@ pub(super) const BACK_REFERENCE: Tag = 51;
 /// The maximum number of words of a structure that a thread remembers: 24 KiB.
 pub(super) const MOST_SCRIPT_WORDS: usize = 1_024;
 
-/// How far back a walk looks for an equal element or key structure. Also: after this many new keys in a
-/// row, it stops looking keys up until the next map begins. Instructions a leaf of elements that have one of so many
-/// forms at random, and of documents that all differ:
+/// How far back a walk looks for an equal element. Instructions a leaf of elements that have one of so many forms at
+/// random:
 ///
 /// ```text
-///       4 forms   12    20      40      `people` (16)   `docs`
-///  8    454       901   1,017   1,093   956             783
-/// 16    454       415     723   1,058   652             778
-/// 32    454       415     517     650   652             781
+///       4 forms   12    20      40      `people` (16)
+///  8    454       901   1,017   1,093   956
+/// 16    454       415     723   1,058   652
+/// 32    454       415     517     650   652
 /// ```
-pub(super) const MOST_COMPARED: usize = 32;
+pub(super) const MOST_FORMS: usize = 32;
 
 /// A set of kinds of scalars, a bit for each.
 pub(super) type KindSet = u32;
@@ -198,11 +197,11 @@ impl<T> Forms<T> {
 
     /// An element of the innermost sequence came.
     pub(super) fn add(&mut self, of: &mut SeqForms, form: T) {
-        match self.0.get_mut(of.first + of.count % MOST_COMPARED) {
+        match self.0.get_mut(of.first + of.count % MOST_FORMS) {
             Some(oldest) => *oldest = form,
             None => {
                 if self.0.len() == self.0.capacity() {
-                    self.0.reserve(MOST_COMPARED);
+                    self.0.reserve(MOST_FORMS);
                 }
                 self.0.push(form);
             }

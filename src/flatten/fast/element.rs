@@ -23,7 +23,7 @@ use crate::treedef::node_ref::is_name;
 
 use super::super::marks::Role;
 use super::super::recorder::FormRun;
-use super::super::word::{self, KindSet, MOST_COMPARED, Tag, bit};
+use super::super::word::{self, KindSet, MOST_FORMS, Tag, bit};
 
 /// The most words of all forms of elements in a row, with one behind each form.
 const SLOTS: usize = 4 * MOST_PLAIN_LEAVES;
@@ -55,7 +55,7 @@ impl RowBuffers {
                 others: [0; SLOTS],
                 used: 0,
             },
-            forms: Vec::with_capacity(MOST_COMPARED),
+            forms: Vec::with_capacity(MOST_FORMS),
             runs: Vec::new(),
             chunk: NumberChunk { narrow: [0; MOST_NUMBERS], doubles: [0.0; MOST_NUMBERS] },
         })

@@ -26,7 +26,7 @@ use crate::treedef::node_ref::is_name;
 
 use super::super::drivers::{Drivers, Span, is_recorded};
 use super::super::recorder::FormRun;
-use super::super::word::{self, ALL_KINDS, KindSet, MOST_COMPARED, bit};
+use super::super::word::{self, ALL_KINDS, KindSet, MOST_FORMS, bit};
 use super::element::{
     ElementPosition, ExpectedElement, MOST_NUMBERS, NumberChunk, RowBuffers, RowForm, SeenPart,
 };
@@ -136,7 +136,7 @@ impl Progress {
     fn take(&mut self) -> Option<Outcome> {
         let outcome = self.outcome.take()?;
         self.hits += outcome.done; // at most the elements so far
-        if outcome.like.is_some() && self.new < MOST_COMPARED {
+        if outcome.like.is_some() && self.new < MOST_FORMS {
             self.new += 1;
         } else {
             self.misses += usize::from(outcome.different.is_some());
