@@ -10,6 +10,7 @@ use crate::error::{Cause, Error, Result};
 #[cfg(feature = "migrate")]
 use crate::error::{Difference, DifferenceKind};
 use crate::flatten::Flattener;
+use crate::leaf::object::Objects;
 use crate::message;
 use crate::model::{Limits, Value};
 use crate::path::{Key, Path};
@@ -62,7 +63,7 @@ pub fn at_most(what: &'static str, needed: usize, limit: usize, hint: &'static s
 
 /// A flattener for which an object is an error, also one that is a scalar.
 pub fn without_objects(mut flattener: Flattener) -> Flattener {
-    flattener.refuses_objects = true;
+    flattener.objects = Objects::Refused;
     flattener
 }
 

@@ -6,6 +6,7 @@ use std::{mem, slice, vec};
 use crate::bug::{OrBug, bug};
 use crate::error::{Cause, Result};
 use crate::leaf::float::Half;
+use crate::leaf::object::Objects;
 use crate::leaf::sink::Sink;
 use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Node, NodeData, NodeKind, Options, Tree, TreeDef,
@@ -19,7 +20,7 @@ use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{Event, Visits, Walk};
 
-use super::marks::{Objects, captured_object, object_in, put_leaf};
+use super::marks::{captured_object, object_in, put_leaf};
 use super::ruled::RuledParts;
 use super::rules::{Becomes, Rule, Rules};
 use super::word::{ALL_KINDS, KindSet, bit};
@@ -56,9 +57,7 @@ pub(super) fn apply(
         to,
         builder: PartsBuilder::onto(treedef.root(), limits),
         // A function may choose other nodes next time.
-        parts: RuledParts::new(
-            asks_for_parts && objects == Objects::None && rules.is_leaf.is_none(),
-        ),
+        parts: RuledParts::new(asks_for_parts && !objects.are_leaves() && rules.is_leaf.is_none()),
     };
     if let Err(error) = walk.walk(treedef.root()) {
         return Err(error.or_at(&walk.path));
@@ -188,14 +187,14 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
 
     /// The number of the next leaves, at most `count`, before the first that is static by its kind.
     fn leaves_before_static(&self, count: usize) -> usize {
-        match self.objects {
-            Objects::None if self.takes == ALL_KINDS => count,
-            Objects::None => {
-                let leaves = self.from.as_slice().iter();
-                leaves.take(count).position(|leaf| !self.is_leaf(leaf.kind())).unwrap_or(count)
-            }
-            _ => 0,
+        if self.objects.are_leaves() {
+            return 0;
         }
+        if self.takes == ALL_KINDS {
+            return count;
+        }
+        let leaves = self.from.as_slice().iter();
+        leaves.take(count).position(|leaf| !self.is_leaf(leaf.kind())).unwrap_or(count)
     }
 
     /// Whether a leaf of this kind stays one. Rules about kinds are about scalars.
@@ -314,12 +313,12 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
             return self.copy(node, 1);
         }
         let Some(leaf) = self.from.next() else { return Err(bug!("a leaf is missing")) };
-        match (self.objects, object_in(&leaf)) {
-            (Objects::None, _) | (_, None) => {
+        match object_in(&leaf).filter(|_| self.objects.are_leaves()) {
+            None => {
                 self.parts.add_statics(slice::from_ref(&leaf));
                 self.put_static(&leaf.into())
             }
-            (_, Some(number)) => {
+            Some(number) => {
                 self.to.push_leaf(number.clone()); // it takes any
                 self.builder.atom(NodeKind::Leaf, None, 1)
             }
@@ -332,7 +331,7 @@ impl<'r, 'a> RuleWalk<'r, 'a> {
 
     /// Puts what a rule makes of a node in its place.
     fn put(&mut self, node: NodeRef<'_>, becomes: Becomes) -> Result<()> {
-        let has_objects = self.objects != Objects::None;
+        let has_objects = self.objects.are_leaves();
         let mut leaves = Vec::with_capacity(node.num_leaves()); // they are in memory
         while leaves.len() < node.num_leaves() {
             let Some(leaf) = self.from.next() else { return Err(bug!("a leaf is missing")) };

@@ -9,7 +9,7 @@ use crate::bug::bug;
 use crate::error::{Cause, DifferenceKind, Error, Result};
 use crate::leaf::buffer::LeafBuffer;
 use crate::leaf::leaf_type::{Emit, LeafType};
-use crate::leaf::object::{collecting, in_order};
+use crate::leaf::object::{Objects, collecting, in_order};
 use crate::leaf::sink::Sink;
 use crate::model::{
     Leaf, LeafKind, Limits, MapOrder, NodeData, NodeHead, NodeKind, Options, Tree, TreeDef, Value,
@@ -21,7 +21,6 @@ use crate::treedef::difference::structure_differences;
 use crate::treedef::pairs::differ;
 
 use super::apply::{RuledTree, apply};
-use super::marks::Objects;
 use super::ruled::{self, RuledParts};
 use super::rules::{ArrayHint, ArrayMeaning, ArrayRule, Becomes, Collector, Rule, Rules};
 use super::serializer::Writer;
@@ -177,8 +176,7 @@ pub struct Flattener {
     pub(super) rules: Option<Arc<Rules>>,
     pub(super) ignore_statics: bool,
     pub(super) serialize_once: bool,
-    pub(super) objects: Objects,
-    pub(crate) refuses_objects: bool,
+    pub(crate) objects: Objects,
     pub(crate) arrays: Option<Collector>,
     pub(crate) array_hints: Vec<ArrayHint>,
 }
@@ -406,7 +404,7 @@ impl Flattener {
         let rules = self.rules.as_deref().unwrap_or(&none);
         let to = self.sink(Sink::Leaves(Vec::new()));
         let RuledTree { treedef, leaves, .. } =
-            apply(rules, Objects::None, &treedef, leaves, to, false)?;
+            apply(rules, Objects::Scalars, &treedef, leaves, to, false)?;
         let treedef = treedef.within_limits()?;
         match self.arrays {
             Some(arrays) => (arrays.collect)(&treedef, leaves, &self.array_hints),
@@ -652,7 +650,7 @@ impl Flattener {
         let (found, leaves) = walked?;
         let Some(rules) = &self.rules else { return Err(bug!("there are no rules")) };
         let mut leaves: Vec<Leaf> = leaves.into_leaves();
-        if self.objects == Objects::None
+        if !self.objects.are_leaves()
             && ruled::put_again((rules, self.ignore_statics), &found, like, &mut leaves, &mut to)?
         {
             return Ok(to);
@@ -746,7 +744,7 @@ impl Flattener {
             return (ValueWalk::begin(sink, settings, None), Sink::Counted(0));
         }
         settings.takes = ALL_KINDS;
-        if self.objects != Objects::None {
+        if self.objects.are_leaves() {
             settings.objects = Objects::AmongLeaves;
         }
         (ValueWalk::begin(Sink::Leaves(ruled::spare()), settings, None), sink)
@@ -772,9 +770,8 @@ impl Flattener {
         let by_kind = self.rules.as_ref().filter(|rules| !rules.need_nodes());
         Settings {
             takes: by_kind.map_or(ALL_KINDS, |rules| rules.leaf_kinds),
-            predicts: !self.serialize_once && self.objects == Objects::None,
+            predicts: !self.serialize_once && !self.objects.are_leaves(),
             objects: self.objects,
-            refuses_objects: self.refuses_objects,
             ..Settings::new(self.options, self.limits)
         }
     }

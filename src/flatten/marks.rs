@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Cause, Error, Result};
 use crate::leaf::markers;
-use crate::leaf::object::OBJECT_MARK;
+use crate::leaf::object::{OBJECT_MARK, Objects};
 use crate::leaf::sink::Sink;
 use crate::message::brief;
 use crate::model::{Content, Leaf, LeafKind, Value};
@@ -22,18 +22,6 @@ pub(super) enum Role {
     Object,
 }
 
-/// Whether objects are leaves, and scalars are not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Objects {
-    /// Scalars are leaves. An object is a scalar, or an error if the walk refuses objects.
-    #[default]
-    None,
-    /// Scalars are static.
-    AmongStatics,
-    /// Scalars are leaves, too, and an object is an opaque leaf: rules are applied later.
-    AmongLeaves,
-}
-
 impl Role {
     /// The meaning of a newtype of this name, if it is a mark.
     pub(super) fn marked_by(name: &str) -> Option<Self> {
@@ -48,7 +36,7 @@ impl Role {
     /// How this mark acts in a walk for objects: only objects end up as leaves, so an opaque mark makes a static.
     pub(super) fn among(self, objects: Objects) -> Self {
         match self {
-            Role::Leaf if objects != Objects::None => Role::Static,
+            Role::Leaf if objects.are_leaves() => Role::Static,
             role => role,
         }
     }

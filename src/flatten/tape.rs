@@ -38,7 +38,7 @@ use crate::call_stack;
 use crate::calls::text_of;
 use crate::error::{Cause, Error, Result};
 use crate::leaf::Scalar;
-use crate::leaf::object::OuterObjects;
+use crate::leaf::object::{Objects, OuterObjects};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MAX_KEY_NESTING, NodeKind, Options, Value, Word};
 use crate::path::Key;
@@ -47,7 +47,7 @@ use super::captures::{Accepts, Capture, Captures, NextLabel};
 use super::drivers::{Drivers, is_recorded};
 use super::fast::rows::{Progress, Row, Rows, SeqState};
 use super::labels::is_nothing;
-use super::marks::{Objects, Role, captured_object, object_leaf, put_leaf, wrong_scalar};
+use super::marks::{Role, captured_object, object_leaf, put_leaf, wrong_scalar};
 use super::recorder::CapturedValue;
 use super::script::Memory;
 use super::word::{self, ALL_KINDS, KindSet, Tag, bit};
@@ -78,8 +78,6 @@ pub(super) struct Settings {
     /// The kinds of scalars that are leaves. The others become static.
     pub(super) takes: KindSet,
     pub(super) objects: Objects,
-    /// An object is an error, also one that is a scalar.
-    pub(super) refuses_objects: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
     /// The words are stored if the value is like a treedef.
@@ -608,7 +606,7 @@ impl Tape {
         if self.failure.is_some() {
             return Err(self.swallowed(true));
         }
-        if self.settings.objects == Objects::None {
+        if !self.settings.objects.are_leaves() {
             return Ok(at);
         }
         if self.captures.is_inside() || self.captures.next_label.is_some() {
@@ -620,7 +618,7 @@ impl Tape {
 
     #[cold]
     fn close_object(&mut self) {
-        if self.settings.objects == Objects::None {
+        if !self.settings.objects.are_leaves() {
             return;
         }
         self.accepts.leaves = 0;
@@ -798,7 +796,7 @@ impl Tape {
         drivers.clear();
         captures.clear();
         self.rows.checks = 0;
-        self.settings.objects = Objects::None;
+        self.settings.objects = Objects::Scalars;
         self.outer = OuterObjects::default();
         self.leaves = Sink::Counted(0);
     }

@@ -26,13 +26,12 @@ use std::mem;
 use crate::bug::bug;
 use crate::call_stack;
 use crate::error::Result;
-use crate::leaf::object::{ObjectsAre, OuterObjects};
+use crate::leaf::object::{Objects, OuterObjects};
 use crate::leaf::sink::Sink;
 use crate::model::{Limits, Options, Script, TreeDef, Value};
 
 use super::captures::Accepts;
 use super::labels::LabelLimits;
-use super::marks::Objects;
 use super::nodes::NewStructure;
 use super::script::{KnownStructure, is_small};
 use super::tape::{Settings, Tape};
@@ -87,14 +86,10 @@ impl ValueWalk {
 
     fn prepare(&mut self, leaves: Sink, settings: Settings, like: Option<(&TreeDef, bool)>) {
         let tape = &mut *self.tape;
-        let Settings { options, limits, objects, refuses_objects, predicts, .. } = settings;
-        tape.outer = OuterObjects::around(match objects {
-            Objects::None if refuses_objects => ObjectsAre::Refused,
-            Objects::None => ObjectsAre::Scalars,
-            Objects::AmongStatics | Objects::AmongLeaves => ObjectsAre::Taken,
-        });
+        let Settings { options, limits, objects, predicts, .. } = settings;
+        tape.outer = OuterObjects::around(objects);
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
-        let predicts = predicts && !options.none_is_leaf && objects == Objects::None;
+        let predicts = predicts && !options.none_is_leaf && !objects.are_leaves();
         tape.settings = Settings { predicts, is_like: like.is_some(), ..settings };
         tape.drivers.recorder.labels.structures.retain(limits);
         let takes = if objects == Objects::AmongStatics { 0 } else { settings.takes };

@@ -89,28 +89,38 @@ thread_local! {
     static SCOPE: RefCell<Option<ObjectScope>> = const { RefCell::new(None) };
 
     /// What objects are in the current walk.
-    static OBJECTS: Cell<ObjectsAre> = const { Cell::new(ObjectsAre::Scalars) };
+    static OBJECTS: Cell<Objects> = const { Cell::new(Objects::Scalars) };
 }
 
 /// What objects are in a walk.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ObjectsAre {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Objects {
     /// The scalars that they are, or errors. Also outside of all walks.
+    #[default]
     Scalars,
     /// Errors, also if they are scalars.
     Refused,
-    /// The objects of the scope.
-    Taken,
+    /// The leaves. Scalars are static.
+    AmongStatics,
+    /// Opaque leaves, and scalars are leaves, too: rules are applied later.
+    AmongLeaves,
+}
+
+impl Objects {
+    /// Whether the objects of the scope are leaves.
+    pub(crate) fn are_leaves(self) -> bool {
+        matches!(self, Objects::AmongStatics | Objects::AmongLeaves)
+    }
 }
 
 /// Restores what objects are in the walk around this one, also after a panic.
 #[derive(Default)]
-pub(crate) struct OuterObjects(Option<ObjectsAre>);
+pub(crate) struct OuterObjects(Option<Objects>);
 
 impl OuterObjects {
     /// For a walk that begins. It has its own objects or none, but never the objects of the walk around it.
     #[inline]
-    pub(crate) fn around(objects: ObjectsAre) -> Self {
+    pub(crate) fn around(objects: Objects) -> Self {
         OuterObjects(Some(OBJECTS.replace(objects)))
     }
 }
@@ -174,7 +184,7 @@ fn with_scope<R>(
     action: impl FnOnce(&mut ObjectScope) -> Result<R, String>,
     outside: impl FnOnce() -> String,
 ) -> Result<R, String> {
-    if OBJECTS.get() != ObjectsAre::Taken {
+    if !OBJECTS.get().are_leaves() {
         return Err(outside());
     }
     let done = SCOPE.try_with(|place| place.borrow_mut().as_mut().map(action));
@@ -343,7 +353,7 @@ struct MarkedObject<'a, T>(&'a T);
 
 impl<T: Clone + 'static> Serialize for MarkedObject<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if OBJECTS.get() == ObjectsAre::Scalars {
+        if OBJECTS.get() == Objects::Scalars {
             return scalar(self.0, serializer, not_walked::<T>);
         }
         match collect(self.0) {
@@ -435,7 +445,7 @@ impl<'de, T: Clone + 'static> de::Visitor<'de> for ObjectVisitor<T> {
 
     /// A buffer of serde answers with its content, and the walk with a scalar where it takes no objects.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, buffer: D) -> Result<T, D::Error> {
-        if OBJECTS.get() == ObjectsAre::Scalars {
+        if OBJECTS.get() == Objects::Scalars {
             return scalar_of(buffer, not_given_back::<T>);
         }
         buffer.deserialize_bytes(BufferedVisitor(PhantomData))

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::float::Half;
 use crate::leaf::leaf_type::Source;
-use crate::leaf::object::{OBJECT_MARK, ObjectsAre, OuterObjects, SCALAR_MARK};
+use crate::leaf::object::{OBJECT_MARK, Objects, OuterObjects, SCALAR_MARK};
 use crate::model::{Labels, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
@@ -175,8 +175,8 @@ impl<'de> Cursor<'de> {
                 outer: Vec::new(),
             },
             _outer: OuterObjects::around(match leaves {
-                Source::Objects(_) => ObjectsAre::Taken,
-                _ => ObjectsAre::Scalars,
+                Source::Objects(_) => Objects::AmongStatics,
+                _ => Objects::Scalars,
             }),
             supply: Supply::new(leaves),
             fixed: None,
