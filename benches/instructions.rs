@@ -83,6 +83,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("boxed options", &["flatten"]),
     ("small", OTHERS),
     ("net", OTHERS),
+    ("after f32", &["flatten_as"]),
     ("people", OTHERS),
 ];
 
@@ -281,9 +282,20 @@ fn run(workload: &str, operation: &str) {
             let list = |i: usize| vec![0.5; i * 7 % 11];
             numeric(&(0..2_000).map(list).collect::<Vec<_>>(), operation);
         }
+        "after f32" => {
+            let layer = |i: u16| AfterF32 { b: 0.5, w: vec![f64::from(i); 16] };
+            numeric(&(0..1_000).map(layer).collect::<Vec<_>>(), operation);
+        }
         "u128" => mixed(&(0..5_000).collect::<Vec<u128>>(), operation),
         _ => panic!("no workload {workload}"),
     }
+}
+
+/// A number of another kind before a list.
+#[derive(Serialize, Deserialize)]
+struct AfterF32 {
+    b: f32,
+    w: Vec<f64>,
 }
 
 /// Serializes its elements one by one, as `ndarray` does.

@@ -54,8 +54,9 @@ use super::word::{self, ALL_KINDS, KindSet, Tag, bit};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
-/// The state of a walk. Its memory stays with the thread between walks; what one walk leaves in it is
-/// cleared at its end, but for the structures that are expected again.
+/// The state of a walk. Its memory stays with the thread between walks. At the end of one, [`clear`](Self::clear)
+/// forgets the value. What stays are the structures that are expected again, and numbers that the next walk sets before
+/// it reads them, or only compares with later ones.
 #[derive(Default)]
 pub(super) struct Tape {
     pub(super) drivers: Drivers,
@@ -398,6 +399,7 @@ impl Tape {
         match self.open(at, NodeKind::Seq, "") {
             Ok(at) => {
                 self.drivers.open_seq(at);
+                self.rows.last_kind = None; // it is not that of an element
                 Ok(at)
             }
             Err(error) => Err(error),

@@ -211,6 +211,28 @@ impl Serialize for Parameter {
 
 /// A mark is no number, also in a row of numbers.
 #[test]
+fn a_number_before_a_sequence_says_nothing_about_its_elements() {
+    thread_local! {
+        static CALLS: Cell<usize> = const { Cell::new(0) };
+    }
+    struct Counted(f64);
+
+    impl Serialize for Counted {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            CALLS.set(CALLS.get() + 1);
+            serializer.serialize_f64(self.0)
+        }
+    }
+
+    let value = (0.5f32, (0..20).map(|i| Counted(f64::from(i))).collect::<Vec<_>>());
+    for _ in 0..3 {
+        CALLS.set(0);
+        let (leaves, _) = treedef::flatten_as::<f64>(&value).unwrap();
+        assert_eq!((leaves.len(), CALLS.get()), (21, 20));
+    }
+}
+
+#[test]
 fn a_static_among_numbers_stays_static() {
     let parameters: Vec<Parameter> = (0..12)
         .map(|at| if at % 4 == 3 { Parameter::Fixed(0.5) } else { Parameter::Free(0.25) })
