@@ -83,6 +83,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("boxed options", &["flatten"]),
     ("small", OTHERS),
     ("net", OTHERS),
+    ("net", &["flatten_as rules", "flatten_like rules"]),
     ("after f32", &["flatten_as"]),
     ("people", OTHERS),
 ];
@@ -291,6 +292,14 @@ fn run(workload: &str, operation: &str) {
     }
 }
 
+/// `Net` without the fields that are no parameters.
+fn by_rules<T: Serialize>(net: &T) -> (Flattener, Vec<f64>, TreeDef) {
+    let rules = Flattener::new().mark_static("lr").and_then(|rules| rules.mark_static("**.gain"));
+    let flattener = rules.expect("two patterns");
+    let (numbers, treedef) = flattener.flatten_as(net).expect("a net has both");
+    (flattener, numbers, treedef)
+}
+
 /// A number of another kind before a list.
 #[derive(Serialize, Deserialize)]
 struct AfterF32 {
@@ -390,6 +399,16 @@ fn numeric<T: Serialize + DeserializeOwned>(value: &T, operation: &str) {
             repeat(count, || treedef.flatten_like(black_box(value), &mut numbers));
         }
         "flatten_like" => repeat(count, || treedef.flatten_like(black_box(value), &mut numbers)),
+        "flatten_as rules" => {
+            let (flattener, numbers, _) = by_rules(value);
+            repeat(numbers.len(), || flattener.flatten_as::<f64>(black_box(value)));
+        }
+        "flatten_like rules" => {
+            let (flattener, mut numbers, treedef) = by_rules(value);
+            repeat(numbers.len(), || {
+                flattener.flatten_like(&treedef, black_box(value), &mut numbers)
+            });
+        }
         "unflatten" => repeat(count, || unflatten::<T>(&treedef, black_box(&numbers[..]))),
         "unflatten_f32" => {
             let numbers: Vec<f32> = numbers.iter().map(|number| *number as f32).collect();

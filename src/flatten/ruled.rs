@@ -8,6 +8,9 @@
 //! the leaves     1         "adam"          0.5   0.25
 //! noted          an i32    static "adam"   2 f64s
 //! ```
+//!
+//! With two rules, `net` of `benches/instructions` takes 284 instructions a leaf in `flatten_like`, and 2,226 in `flatten_as`,
+//! which applies them each time.
 
 use std::cell::Cell;
 use std::mem;
@@ -16,9 +19,10 @@ use std::sync::Arc;
 use crate::bug::OrBug;
 use crate::error::Result;
 use crate::leaf::sink::Sink;
-use crate::model::{Encoding, Leaf, LeafKind, Limits, TreeDef};
+use crate::model::{Encoding, Leaf, LeafKind, Limits, TreeDef, Value};
 use crate::treedef::encoding::empty;
 
+use super::labels::LabelLimits;
 use super::marks::put_leaf;
 use super::rules::Rules;
 use super::script::is_small;
@@ -79,17 +83,18 @@ impl RuledParts {
         }
     }
 
-    /// The parts, if a thread may remember them: with 64 KiB of texts at most, as a script.
+    /// The parts, if a thread may remember them: the statics are limited as the labels of a script.
     fn into_few(self) -> Option<Vec<RuledPart>> {
         let parts = self.0?;
-        let mut left = 65_536usize;
+        let mut left = LabelLimits::OF_THREAD.stored;
         for part in &parts {
-            left = match part {
-                RuledPart::Static(Leaf::Str(text)) => left.checked_sub(text.len())?,
-                RuledPart::Static(Leaf::Bytes(bytes)) => left.checked_sub(bytes.len())?,
+            match part {
                 RuledPart::Static(Leaf::Opaque(_)) => return None,
-                _ => left,
-            };
+                RuledPart::Static(leaf) => {
+                    left = left.checked_sub(Value::from(leaf.clone()).stored())?;
+                }
+                RuledPart::Leaves(..) => {}
+            }
         }
         Some(parts)
     }
