@@ -75,6 +75,29 @@ fn dates_of_toml() {
     assert_eq!(json(&tree), r#"{"when":"2024-02-29"}"#);
 }
 
+/// Older versions of `toml` read dates by other types, and write them in the same form.
+#[test]
+fn dates_of_older_tomls() {
+    let text = "when = 2024-02-29T12:30:45.5+02:00\n\n[[who]]\nborn = 1979-05-27\n";
+    let trees: [Tree<Leaf>; 3] = [
+        toml::from_str(text).unwrap(),
+        toml_0_8::from_str(text).unwrap(),
+        toml_0_5::from_str(text).unwrap(),
+    ];
+    for tree in trees {
+        assert_eq!(
+            json(&tree),
+            r#"{"when":"2024-02-29T12:30:45.5+02:00","who":[{"born":"1979-05-27"}]}"#
+        );
+        assert_eq!(toml_0_8::to_string(&tree).unwrap(), text);
+        assert_eq!(toml_0_5::to_string(&tree).unwrap(), text);
+        let value: toml_0_8::Value = tree.clone().into_typed().unwrap();
+        assert_eq!(value, toml_0_8::from_str(text).unwrap());
+        let value: toml_0_5::Value = tree.clone().into_typed().unwrap();
+        assert_eq!(value, toml_0_5::from_str(text).unwrap());
+    }
+}
+
 #[test]
 fn raw_values() {
     let raw = serde_json::value::RawValue::from_string(r#"{"kept":  [1.50, 0]}"#.to_owned());
