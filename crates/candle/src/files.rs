@@ -97,7 +97,7 @@ pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, device: &Device) -> Res
 /// # Errors
 ///
 /// Returns an error when tensors are missing, unused, or of another type or shape, with all of them (see
-/// [`load_partly`]); when the value cannot be flattened; and for errors of the file.
+/// [`load_partial`]); when the value cannot be flattened; and for errors of the file.
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};
@@ -161,7 +161,7 @@ fn hinting(error: treedef::Error) -> treedef::Error {
         None => error,
         Some(hint) => {
             let hint =
-                hint.replace(NEW, &format!("{NEW}, or `load_partly` for what has no default"));
+                hint.replace(NEW, &format!("{NEW}, or `load_partial` for what has no default"));
             treedef::__private::hinting(error, hint)
         }
     }
@@ -237,7 +237,7 @@ where
 ///
 /// let example = Linear::new(3, 2, &mut Initialiser::new(0))?;
 /// let (model, report) =
-///     treedef_candle::load_partly(&Loader::new(), &example, safetensors::open(&path)?)?;
+///     treedef_candle::load_partial(&Loader::new(), &example, safetensors::open(&path)?)?;
 /// assert_eq!(model.bias.unwrap().to_vec1::<f32>()?, [1.0; 2]);
 /// assert_eq!(
 ///     report.to_string(),
@@ -247,7 +247,7 @@ where
 /// assert_eq!(report.filled, ["weight"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn load_partly<'s, T>(
+pub fn load_partial<'s, T>(
     loader: &Loader,
     example: &T,
     source: impl Into<Source<'s>>,

@@ -16,7 +16,7 @@ pub mod _from_candle {}
 
 pub use crate::checkpoints::{latest_checkpoint, save_checkpoint};
 pub use crate::files::{
-    load, load_like, load_like_with, load_partly, load_with, save, source, source_with,
+    load, load_like, load_like_with, load_partial, load_with, save, source, source_with,
 };
 pub use crate::mean::mean;
 pub use crate::parts::{Row, Summary, summary, to_device, to_dtype};

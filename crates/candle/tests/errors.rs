@@ -164,7 +164,7 @@ fn files() -> Result {
     `steps` is i64[], expected u32[]
 
     a model of another type:
-    /model.safetensors: missing field `weight`; here are `layers`, `norm`, `steps` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`, or `load_partly` for what has no default)
+    /model.safetensors: missing field `weight`; here are `layers`, `norm`, `steps` at the root (renamed? `#[serde(alias)]`; new? `#[serde(default)]`, or `load_partial` for what has no default)
 
     a file that candle wrote:
     /of candle.safetensors: the file has tensors, but not the value that they are in, as those of `save` have: `load_like` reads them into a value that is there

@@ -12,8 +12,8 @@ use treedef_candle::optim::{Optimiser, State, adamw};
 use treedef_candle::tensors::{Export, Loader, Source};
 use treedef_candle::treedef::Object;
 use treedef_candle::{
-    latest_checkpoint, load, load_like, load_like_with, load_partly, save, save_checkpoint, source,
-    source_with, value_and_grad,
+    latest_checkpoint, load, load_like, load_like_with, load_partial, save, save_checkpoint,
+    source, source_with, value_and_grad,
 };
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -348,7 +348,7 @@ fn a_number_that_is_too_large_for_its_type() -> Result {
     assert_eq!(read(f64::NEG_INFINITY, F32, F16)?, f64::NEG_INFINITY);
     assert!(read(f64::NAN, F64, F16)?.is_nan());
     let example = (tensor(0.0, F16)?,);
-    let partly = load_partly(&convert, &example, source(&(tensor(1e38, F32)?,))?);
+    let partly = load_partial(&convert, &example, source(&(tensor(1e38, F32)?,))?);
     assert_eq!(partly.map(drop).unwrap_err().to_string(), error(1e38, F32, F16));
     // Beyond the first piece of a large tensor.
     let mut numbers = vec![1f32; 3 << 20];
