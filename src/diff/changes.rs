@@ -87,7 +87,7 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
     if !same_options || changes.is_full() {
         let by = if same_options { DifferenceKind::Node } else { DifferenceKind::Options };
         changes.changes.clear();
-        changes.keep(&Site::default(), replaced(by, a, b));
+        changes.keep_change(&Site::default(), replaced(by, a, b));
     }
     Diff { changes: changes.changes }
 }
@@ -127,20 +127,27 @@ const MOST_ATTEMPTS: usize = 8;
 const MOST_CHANGES: usize = 1 << 16;
 
 type Compared<'a, T> = DiffNode<'a, <T as Diffable>::Leaf>;
+type ChangeSteps<'a, T> = Steps<Compared<'a, T>, Finding<'a, T>>;
+
+enum Finding<'a, T: Diffable> {
+    Change(ChangeKind<T>),
+    /// Two lists of one length whose elements were compared, and the number of changes before them.
+    Lists(Compared<'a, T>, Compared<'a, T>, usize),
+}
 
 impl<'a, T: Diffable> View<'a> for Changes<T>
 where
     T::Leaf: 'a,
 {
     type Compared = Compared<'a, T>;
-    type Found = ChangeKind<T>;
+    type Found = Finding<'a, T>;
 
     fn compare(
         &mut self,
         site: &Site,
         a: Compared<'a, T>,
         b: Compared<'a, T>,
-    ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
+    ) -> ChangeSteps<'a, T> {
         if mem::take(&mut self.by_content) {
             return listed(a, b, align_by_content(a, b, &mut self.work));
         }
@@ -149,8 +156,10 @@ where
         }
         let before = self.changes.len();
         let retyped = match Heads::EQUAL.difference(a.node, b.node) {
-            Some(DifferenceKind::Name) => Some(retyped(a.node, b.node)),
-            Some(by) => return vec![Step::here(replaced(by, a, b))],
+            Some(DifferenceKind::Name) => {
+                Some(Step::here(Finding::Change(retyped(a.node, b.node))))
+            }
+            Some(by) => return vec![Step::here(Finding::Change(replaced(by, a, b)))],
             None => None,
         };
         let below = if a.node.is_labelled() {
@@ -158,45 +167,21 @@ where
         } else {
             let mut steps = listed(a, b, align(a, b, &mut self.work));
             if is_list(a.node) && a.node.num_children() == b.node.num_children() {
-                steps.push(Step::revise(a, b, before));
+                steps.push(Step::here(Finding::Lists(a, b, before)));
             }
             Some(steps)
         };
         match below {
-            Some(below) => retyped.into_iter().map(Step::here).chain(below).collect(),
-            None => vec![Step::here(replaced(DifferenceKind::Order, a, b))],
+            Some(below) => retyped.into_iter().chain(below).collect(),
+            None => vec![Step::here(Finding::Change(replaced(DifferenceKind::Order, a, b)))],
         }
     }
 
-    fn keep(&mut self, site: &Site, kind: ChangeKind<T>) {
-        let Site { path, spans } = site;
-        self.changes.push(Change { path: path.clone(), spans: spans.clone(), kind });
-    }
-
-    /// Pairs the elements of two lists of one length by their content, if there are fewer changes
-    /// then than by position.
-    fn revise(&mut self, site: &Site, a: Compared<'a, T>, b: Compared<'a, T>, before: usize) {
-        let found = self.changes.len().saturating_sub(before);
-        if self.attempts >= MOST_ATTEMPTS || !may_be_shifted(a, b, found, &mut self.work) {
-            return;
+    fn keep(&mut self, site: &Site, found: Finding<'a, T>) {
+        match found {
+            Finding::Change(kind) => self.keep_change(site, kind),
+            Finding::Lists(a, b, before) => self.revise(site, a, b, before),
         }
-        let size = |side: Compared<'a, T>| side.below().len() + side.node.subtree().len();
-        let cost = (size(a) + size(b)).saturating_mul(WORK_AGAIN); // in memory
-        let Some(work) = self.work.checked_sub(cost) else { return };
-        self.work = work;
-        let (by_position, most) = (self.changes.split_off(before), self.most);
-        self.most = before.saturating_add(found) - 1; // at least 3 were found
-        self.attempts += 1;
-        self.by_content = true;
-        let differing = self.differing.clone();
-        compare_at(self, site.clone(), a, b);
-        self.differing = differing;
-        if self.is_full() {
-            self.changes.truncate(before);
-            self.changes.extend(by_position);
-        }
-        self.attempts -= 1;
-        self.most = most;
     }
 
     fn next_sibling(&self, _: Compared<'a, T>) -> Option<Compared<'a, T>> {
@@ -222,7 +207,7 @@ where
         site: &Site,
         a: Compared<'a, T>,
         b: Compared<'a, T>,
-    ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
+    ) -> ChangeSteps<'a, T> {
         let all = self.differing(a, b);
         let (before, differing) = (self.changes.len(), within(a.node, &all));
         if !self.goes_on(a.node, differing) {
@@ -245,9 +230,14 @@ where
             site.leave();
         }
         if self.is_list(a.node) {
-            steps.push(Step::revise(a, b, before));
+            steps.push(Step::here(Finding::Lists(a, b, before)));
         }
         steps
+    }
+
+    fn keep_change(&mut self, site: &Site, kind: ChangeKind<T>) {
+        let Site { path, spans } = site;
+        self.changes.push(Change { path: path.clone(), spans: spans.clone(), kind });
     }
 
     fn has_list(&self, node: NodeRef<'_>) -> bool {
@@ -266,6 +256,32 @@ where
             // No path leads to the second of two equal fields.
             && !self.with_twins.contains(&node.raw().data())
             && node.runs().any(|(child, _)| self.has_list(child))
+    }
+
+    /// Pairs the elements of two lists of one length by their content, if there are fewer changes
+    /// then than by position. `before` is the number of changes before the lists.
+    fn revise(&mut self, site: &Site, a: Compared<'a, T>, b: Compared<'a, T>, before: usize) {
+        let found = self.changes.len().saturating_sub(before);
+        if self.attempts >= MOST_ATTEMPTS || !may_be_shifted(a, b, found, &mut self.work) {
+            return;
+        }
+        let size = |side: Compared<'a, T>| side.below().len() + side.node.subtree().len();
+        let cost = (size(a) + size(b)).saturating_mul(WORK_AGAIN); // in memory
+        let Some(work) = self.work.checked_sub(cost) else { return };
+        self.work = work;
+        let (by_position, most) = (self.changes.split_off(before), self.most);
+        self.most = before.saturating_add(found) - 1; // at least 3 were found
+        self.attempts += 1;
+        self.by_content = true;
+        let differing = self.differing.clone();
+        compare_at(self, site.clone(), a, b);
+        self.differing = differing;
+        if self.is_full() {
+            self.changes.truncate(before);
+            self.changes.extend(by_position);
+        }
+        self.attempts -= 1;
+        self.most = most;
     }
 
     fn revise_list(&mut self, site: &Site, a: Compared<'a, T>, b: Compared<'a, T>, before: usize) {
@@ -317,7 +333,7 @@ where
                 (old, new) = (child, other);
             }
             reported = old.leaf_range().end;
-            self.keep(&site, replaced(DifferenceKind::Leaf, a.at(old), b.at(new)));
+            self.keep_change(&site, replaced(DifferenceKind::Leaf, a.at(old), b.at(new)));
         }
     }
 }
@@ -359,7 +375,7 @@ fn listed<'a, T: Diffable>(
     a: Compared<'a, T>,
     b: Compared<'a, T>,
     aligned: Vec<Aligned<'a>>,
-) -> Steps<Compared<'a, T>, ChangeKind<T>> {
+) -> ChangeSteps<'a, T> {
     let (mut steps, mut added) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (0, 0);
     let key = |side: Compared<'a, T>, position| side.node.child_key(position);
@@ -372,12 +388,12 @@ fn listed<'a, T: Diffable>(
             }
             Aligned::Removed(x, span) => {
                 let removed = ChangeKind::Removed(T::cut(x, a.leaves));
-                steps.push(Step::found(key(a, old), span, removed));
+                steps.push(Step::found(key(a, old), span, Finding::Change(removed)));
                 old += span;
             }
             Aligned::Added(y, span) => {
                 let kind = ChangeKind::Added { position: new, new: T::cut(y, b.leaves) };
-                added.push(Step::found(key(b, new), span, kind));
+                added.push(Step::found(key(b, new), span, Finding::Change(kind)));
                 new += span;
             }
         }
@@ -391,7 +407,7 @@ fn labelled<'a, T: Diffable>(
     a: Compared<'a, T>,
     b: Compared<'a, T>,
     work: &mut usize,
-) -> Option<Steps<Compared<'a, T>, ChangeKind<T>>> {
+) -> Option<ChangeSteps<'a, T>> {
     let twins =
         |side: Compared<'_, T>| side.node.data().is_some_and(|data| data.labels.has_twins());
     if twins(a) || twins(b) {
@@ -416,7 +432,7 @@ fn labelled<'a, T: Diffable>(
     if !stay.is_sorted() && !a.node.is_sorted_map() {
         stay.sort_unstable();
         let keys = stay.into_iter().map(|position| b.node.child_key(position)).collect();
-        steps.push(Step::here(ChangeKind::Reordered { keys }));
+        steps.push(Step::here(Finding::Change(ChangeKind::Reordered { keys })));
     }
     for (at, (key, child)) in children.iter().enumerate() {
         let key = key.clone();
@@ -428,11 +444,11 @@ fn labelled<'a, T: Diffable>(
                     Some((to, _)) => ChangeKind::Renamed { to: to.clone() },
                     None => ChangeKind::Removed(T::cut(x, a.leaves)),
                 };
-                steps.push(Step::found(key, 1, kind));
+                steps.push(Step::found(key, 1, Finding::Change(kind)));
             }
             Labelled::Second(position, y) if !new_names.contains(&at) => {
-                let new = T::cut(y, b.leaves);
-                let step = Step::found(key, 1, ChangeKind::Added { position, new });
+                let kind = ChangeKind::Added { position, new: T::cut(y, b.leaves) };
+                let step = Step::found(key, 1, Finding::Change(kind));
                 added.push((ranks.get(position).copied(), step));
             }
             Labelled::Second(..) => {}

@@ -29,10 +29,6 @@ pub(crate) trait View<'a> {
 
     fn keep(&mut self, site: &Site, found: Self::Found);
 
-    /// Looks at two nodes once more, after everything below them was compared. `before` is the
-    /// number of differences before that.
-    fn revise(&mut self, _site: &Site, _a: Self::Compared, _b: Self::Compared, _before: usize) {}
-
     /// The next sibling of a node, if equal siblings are compared one by one until one pair has no
     /// difference. Otherwise they are compared once.
     fn next_sibling(&self, node: Self::Compared) -> Option<Self::Compared>;
@@ -64,19 +60,11 @@ pub(crate) type Steps<S, F> = Vec<Step<S, F>>;
 pub(crate) enum Task<S, F> {
     Compare(S, S),
     Keep(F),
-    /// With the number of differences before.
-    #[cfg_attr(not(feature = "diff"), allow(dead_code, reason = "only a diff asks for it"))]
-    Revise(S, S, usize),
 }
 
 impl<S, F> Step<S, F> {
     pub(crate) fn here(found: F) -> Self {
         Step { child: None, task: Task::Keep(found) }
-    }
-
-    #[cfg(feature = "diff")]
-    pub(crate) fn revise(a: S, b: S, before: usize) -> Self {
-        Step { child: None, task: Task::Revise(a, b, before) }
     }
 
     pub(crate) fn found(key: Key, span: usize, found: F) -> Self {
@@ -135,7 +123,6 @@ pub(crate) fn compare_at<'a, V: View<'a>>(
         }
         match task {
             Task::Keep(found) => view.keep(&site, found),
-            Task::Revise(a, b, before) => view.revise(&site, a, b, before),
             Task::Compare(a, b) => {
                 let (next, above) = (view.compare(&site, a, b), site.spans.len());
                 let next = next.into_iter().rev();

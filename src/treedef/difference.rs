@@ -104,7 +104,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
             let path = child.map_or_else(|| path.clone(), |(key, _)| path.child(key));
             Some(differ(path, kind, expected, found))
         }
-        Task::Compare(..) | Task::Revise(..) => None,
+        Task::Compare(..) => None,
     };
     Error::structure(steps.into_iter().filter_map(kept).collect())
 }
