@@ -19,7 +19,7 @@ use crate::raise::{Raised, raise};
 /// # Errors
 ///
 /// See [`python::literal`](crate::python::literal). Also returns an error for keys that are neither
-/// strings, integers, floats nor bools, because JSON has no others.
+/// strings, integers, floats, bools nor `None`, because JSON has no others.
 ///
 /// ```
 /// use treedef_pytrees::{Lowering, torch};

@@ -289,6 +289,10 @@ fn objects() {
             both, "ByName(x=3.0, y=4.0)" => "ByName(x=1.0, y=0.0)";
             both, "Data(3.0, 4.5)" => "Data(x=1.0, y=0.0)";
             one, "Data(3.0, 4.5)" => "KeyError: '.y: the value has none, the example has float 4.5'";
+            one, "Data(3.0, np.array(['kept']))" => "Data(x=1.0, y=array(['kept'], dtype='<U4'))";
+            one, "Data(3.0, np.array('2020', 'M8[Y]'))" => "Data(x=1.0, y=array('2020', dtype='datetime64[Y]'))";
+            one, "Data(3.0, jax.random.key(0))" => "Data(x=1.0, y=Array((), dtype=key<fry>) overlaying:[0 0])";
+            one, "Data(3.0, jnp.ones(2))" => "KeyError: '.y: the value has none, the example has ArrayImpl'";
             one, "Data(3.0, 'kept')" => "Data(x=1.0, y='kept')";
             both, "Counted(3.0)" => "KeyError: \"the example lacks 'y', found 'x', 'count'\"";
             [1.0, 0.0], "Data(3.0, 4.5)" => "TypeError: expected Data as in the example, found float64[2]";

@@ -14,16 +14,23 @@ pub(crate) struct ArrayLike<'py> {
     dtype: Option<Bound<'py, PyArrayDescr>>,
     /// The function that makes such an array of a value.
     make: Option<Bound<'py, PyAny>>,
+    /// Whether its elements are numbers, not texts, dates or random keys.
+    pub(crate) has_numbers: bool,
 }
 
 impl<'py> ArrayLike<'py> {
     pub(crate) fn of(example: &Bound<'py, PyAny>) -> Result<Self> {
-        let (dtype, make) = match example.cast_exact::<PyUntypedArray>() {
+        let example = example.clone();
+        if let Ok(array) = example.cast_exact::<PyUntypedArray>() {
             // Most values need nothing to be done.
-            Ok(array) => (Some(array.dtype()), None),
-            Err(_) => (None, Some(maker(example)?)),
-        };
-        Ok(ArrayLike { example: example.clone(), dtype, make })
+            let dtype = array.dtype();
+            let has_numbers = !matches!(dtype.kind(), b'U' | b'S' | b'T' | b'M' | b'm');
+            return Ok(ArrayLike { example, dtype: Some(dtype), make: None, has_numbers });
+        }
+        let make = Some(maker(&example)?);
+        let has_numbers = code(example.py())?.getattr("has_numbers")?.call1((&example,))?;
+        let has_numbers = has_numbers.is_truthy()?;
+        Ok(ArrayLike { example, dtype: None, make, has_numbers })
     }
 
     /// Whether the object is an array for which this is the plan.

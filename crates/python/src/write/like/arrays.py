@@ -57,6 +57,15 @@ def maker(example):
     return refuse
 
 
+def has_numbers(example):
+    """Whether the elements are numbers, not texts, dates or random keys of JAX."""
+    dtype = getattr(example, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtype.kind not in "USTMm"
+    jax = sys.modules.get("jax")
+    return jax is None or not isinstance(example, jax.Array)
+
+
 def jax_array(jax, value, example):
     if example.weak_type:
         # Only what comes from numbers of Python is weak.

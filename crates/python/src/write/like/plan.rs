@@ -99,7 +99,8 @@ impl<'py> Plan<'py> {
         match self {
             Plan::Any | Plan::Member(_) | Plan::Bytes(_) | Plan::Kept(_) => false,
             Plan::Scalar(kind, _) => !matches!(kind, ScalarKind::Bool | ScalarKind::Text),
-            Plan::Array(_) | Plan::Range(_) | Plan::Later(_) => true,
+            Plan::Array(array) => array.has_numbers,
+            Plan::Range(_) | Plan::Later(_) => true,
             Plan::Dict(dict) => dict.fields.iter().any(|field| field.plan.has_numbers()),
             Plan::Object(object) => object.fields.iter().any(|field| field.plan.has_numbers()),
             Plan::Sequence(sequence) => sequence.runs.iter().any(|(plan, _)| plan.has_numbers()),
