@@ -33,14 +33,16 @@ pub(crate) struct BufferLog {
     pub(crate) mark: Option<Mark>,
     /// The paths, if they are to be noted.
     pub(crate) paths: Option<RefCell<Vec<String>>>,
-    /// The numbers of the arrays among the values.
-    pub(crate) arrays: RefCell<Vec<usize>>,
+    /// The numbers of the arrays among the values, and of the outermost value around each that is in the same buffer.
+    pub(crate) arrays: RefCell<Vec<(usize, usize)>>,
     /// The numbers that a float of this type would refuse, where a mark shows whether it is requested, and how.
     pub(crate) refusals: RefCell<Vec<(Mark, &'static str, Error)>>,
     pub(crate) marked: RefCell<Option<MarkedArray>>,
     pub(crate) count: Cell<usize>,
     /// Whether a value is read that goes into a buffer.
     pub(crate) is_inside: Cell<bool>,
+    /// The number of the last value that was not inside another one in its buffer.
+    pub(crate) outermost: Cell<usize>,
     /// A hash of everything except the numbers and the shapes.
     pub(crate) structure: RefCell<DefaultHasher>,
     /// A hash of the integers and the shapes, by which serde may choose a variant.
@@ -62,6 +64,9 @@ impl BufferLog {
     ) -> Option<usize> {
         let number = self.count.replace(self.count.get() + 1); // values that were read
         hash(&mut self.structure.borrow_mut());
+        if !self.is_inside.get() {
+            self.outermost.set(number);
+        }
         if let Some(paths) = &self.paths {
             paths.borrow_mut().push(path());
         }
@@ -106,7 +111,7 @@ impl BufferLog {
         (of, shape.len(), is_empty).hash(&mut *self.structure.borrow_mut());
         shape.hash(&mut *self.details.borrow_mut());
         if !is_empty {
-            self.arrays.borrow_mut().push(number);
+            self.arrays.borrow_mut().push((number, self.outermost.get()));
         }
         let is_marked = self.mark == Some(Mark::Number(number));
         if is_marked {

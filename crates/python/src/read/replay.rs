@@ -145,9 +145,14 @@ impl Reader {
             return Ok(());
         }
         let mut has_variants = false;
-        for array in arrays {
+        for (array, outermost) in arrays {
             let replay = Replay::of::<T>(self, object, Some(Mark::Number(array)));
-            has_variants |= replay.has_variants();
+            has_variants |= if replay.requests().next().is_some() {
+                replay.has_variants()
+            } else {
+                // No type read the array. Another variant may.
+                Replay::of::<T>(self, object, Some(Mark::Value(outermost))).has_variants()
+            };
             replay.expect_array(&unmarked)?;
         }
         let found = if has_variants { details } else { structure };

@@ -452,6 +452,13 @@ def calls():
         assert_eq!(calls(), 2);
         read();
         assert_eq!(calls(), 1);
+        // An array that no type reads, beside integers that differ.
+        for (step, expected) in [(1, 3), (2, 1)] {
+            let unused = format!("'unused': np.ones(1), 'step': {step}");
+            let object = eval(names, &format!("{{'type': 'wide', 'w': Counts(), {unused}}}"));
+            Reader::new().read::<Tagged>(&object).unwrap();
+            assert_eq!(calls(), expected);
+        }
         let _ =
             Reader::new().read::<BTreeMap<String, Vec<[f64; 2]>>>(&eval(names, "{'w': Counts()}"));
         assert_eq!(calls(), 1);
