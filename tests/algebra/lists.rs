@@ -179,7 +179,7 @@ fn what_moved_in_a_list_of_one_length_did_not_change() {
 /// Nested lists that all moved: the number of comparisons is bounded.
 #[test]
 fn lists_that_moved_in_lists_that_moved_are_compared_in_bounded_time() {
-    let levels = cases(300).max(60) as usize;
+    let levels = cases(300).clamp(60, 900) as usize;
     let nested = |start: usize| {
         let mut tree = numbered(parsed("[*; 4]")).map(|leaf| leaf + start);
         for level in 0..levels {

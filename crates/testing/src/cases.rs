@@ -30,5 +30,7 @@ pub fn all() -> bool {
 
 /// The number of cases as a configuration for `proptest!`. Failures are not written to a file.
 pub fn config(all: u32) -> Config {
-    Config { cases: cases(all), failure_persistence: None, ..Config::default() }
+    let cases = cases(all);
+    let max_global_rejects = cases.saturating_mul(4).max(1024);
+    Config { cases, max_global_rejects, failure_persistence: None, ..Config::default() }
 }
