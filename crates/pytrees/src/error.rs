@@ -105,6 +105,23 @@ impl Error {
         }
     }
 
+    /// The path of the node that the error concerns, if it concerns one.
+    ///
+    /// ```
+    /// use treedef_pytrees::{Lowering, python};
+    ///
+    /// let error = python::literal(&"(*, A { a: * })".parse()?, &Lowering::strict()).unwrap_err();
+    /// assert_eq!(error.path(), Some(&".1".parse()?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn path(&self) -> Option<&Path> {
+        match (&self.location, &*self.kind) {
+            (ErrorLocation::Path(path), _) => Some(path),
+            (_, ErrorKind::TreeDef(error)) => Some(error.path()),
+            _ => None,
+        }
+    }
+
     /// The byte of the input at which reading failed.
     #[doc(hidden)]
     pub fn __offset(&self) -> Option<usize> {

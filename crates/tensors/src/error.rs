@@ -155,6 +155,25 @@ impl Error {
         }
     }
 
+    /// The path of the node that the error concerns, if it concerns one.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_tensors::Tensors;
+    ///
+    /// let tree = Tree::new(r#"{"a": {"b": *}, "a.b": *}"#.parse()?, vec![0.5, 1.5])?;
+    /// let error = Tensors::of(&tree).unwrap_err(); // two tensors would have the name `a.b`
+    /// assert_eq!(error.path(), Some(&r#"["a.b"]"#.parse()?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn path(&self) -> Option<&Path> {
+        match (&self.location, &*self.kind) {
+            (ErrorLocation::Path(path), _) => Some(path),
+            (_, ErrorKind::TreeDef(error)) => Some(error.path()),
+            _ => None,
+        }
+    }
+
     /// Whether a file or a folder does not exist, for example because there is no checkpoint yet.
     ///
     /// ```
