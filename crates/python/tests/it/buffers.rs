@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use treedef_python::{NdArray, Reader};
+use treedef_python::{NdArray, Reader, UnusedKeys};
 
 use crate::{eval, python, read, reads, run};
 
@@ -397,6 +397,34 @@ fn paths_are_whole() {
             Flat, "{'x': 1.0, 'w': [], 'n': 300}" => "ValueError: p['n']: expected u8, found integer `300`";
             Flat, "{'x': 'a', 'w': [], 'n': 3}" => "TypeError: p['x']: expected f64, found str 'a'";
             Flat, "{'x': 1.0, 'w': []}" => "KeyError: \"p: `n` is missing, found 'x', 'w'\"";
+        }
+    });
+}
+
+/// serde takes unused keys into its buffer, so only its own attribute refuses them.
+#[test]
+fn unused_keys_are_refused_by_serde() {
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "type", deny_unknown_fields)]
+    #[allow(dead_code, reason = "only errors are read")]
+    enum Strict {
+        A { w: f64 },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged, deny_unknown_fields)]
+    #[allow(dead_code, reason = "only errors are read")]
+    enum Shape {
+        Circle { radius: f64 },
+    }
+
+    python(|names| {
+        reads! { names, Reader::new().unused(UnusedKeys::Error);
+            Strict, "{'type': 'A', 'w': 1.0}" => "A { w: 1.0 }";
+            Strict, "{'type': 'A', 'w': 1.0, 'typo': 2}" => "KeyError: '`typo` is unknown, expected `w`'";
+            Shape, "{'radius': 1.0}" => "Circle { radius: 1.0 }";
+            Shape, "{'radius': 1.0, 'typo': 2}" => "ValueError: data did not match any variant of untagged enum Shape";
+            Flat, "{'x': 1.0, 'w': [], 'n': 3, 'typo': 2}" => "Flat { x: 1.0, inner: Inner2 { w: [], n: 3 } }";
         }
     });
 }
