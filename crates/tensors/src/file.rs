@@ -1,6 +1,6 @@
 //! Files that are written as a whole or not at all.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -118,10 +118,7 @@ struct Identity {
 
 impl Identity {
     fn of(file: &File) -> io::Result<Self> {
-        let data = file.metadata()?;
-        if !data.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "not a file"));
-        }
+        let data = regular(file.metadata()?)?;
         Ok(Identity {
             size: data.len(),
             modified: data.modified().ok(),
@@ -132,6 +129,19 @@ impl Identity {
             },
         })
     }
+}
+
+fn regular(data: Metadata) -> io::Result<Metadata> {
+    if data.is_file() {
+        return Ok(data);
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "not a file"))
+}
+
+/// Opens a regular file. To open a pipe would wait for its writer.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    regular(fs::metadata(path)?)?;
+    File::open(path)
 }
 
 /// The number of bytes that identify the stand-in for a file.
@@ -153,7 +163,7 @@ pub fn stand_in(start: &[u8]) -> Option<&'static str> {
 impl OpenFile {
     /// Opens a file. Who opens more than a process may have lets go of it until it is read.
     pub(crate) fn open(path: &Path, hold: bool) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         let identity = Identity::of(&file)?;
         let mut start = [0; STAND_IN];
         let length = usize::try_from(identity.size).unwrap_or(STAND_IN).min(STAND_IN);
@@ -188,7 +198,7 @@ impl OpenFile {
         if let Some(file) = &self.handle {
             return read_exact_at(file, buffer, offset);
         }
-        let file = File::open(&self.path)?;
+        let file = open_regular(&self.path)?;
         if Identity::of(&file)? != self.identity {
             return Err(io::Error::other("it was changed since it was opened"));
         }

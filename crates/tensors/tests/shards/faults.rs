@@ -240,6 +240,29 @@ fn the_index_or_the_names_decide() {
     assert_snapshot!(folder.refused(safetensors::open(folder.path())), @r#"FOLDER: several variants of a model, "ema", "fp16": choose one (`OpenOptions::variant`)"#);
 }
 
+/// To open a pipe would wait for a writer that never comes.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_refused() {
+    let pipes = ["model.safetensors", "model.safetensors.index.json"];
+    for pipe in pipes {
+        let folder = Folder::new();
+        let path = folder.join(pipe);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        for path in [folder.path().to_owned(), path] {
+            let (to, from) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let opened = safetensors::open(&path).map(drop);
+                let saved = safetensors::save_sharded(Source::default(), &path, 1).map(drop);
+                to.send((opened, saved)).unwrap();
+            });
+            let (opened, saved) = from.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+            assert_eq!(folder.refused(opened), format!("{pipe}: not a file"));
+            assert!(saved.is_err() || pipe == pipes[0]);
+        }
+    }
+}
+
 /// A file with one tensor of one byte, and a text in the metadata.
 fn noted(name: &str, byte: u8, key: &str, text: &str) -> Vec<u8> {
     let metadata = serde_json::json!({key: text});

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{ErrorKind, Fault, Result, quoted};
-use crate::file::folder;
+use crate::file::{folder, open_regular};
 use crate::file_bytes::FileBytes;
 use crate::formats::safetensors::folder::{FolderFormat, ModelFiles, SAFETENSORS, find};
 use crate::formats::safetensors::header::MAX_HEADER;
@@ -272,7 +272,7 @@ impl OpenOptions {
     ) -> Result<Source<'static>> {
         let name = path.display().to_string();
         let mut text = Vec::new();
-        let file = named(path, fs::File::open(path))?;
+        let file = named(path, open_regular(path))?;
         named(path, file.take(MAX_HEADER + 1).read_to_end(&mut text))?;
         if u64::try_from(text.len()).is_ok_and(|length| length > MAX_HEADER) {
             return Err(ErrorKind::limit(

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use treedef::__private::{flush_folder, sweep_folder};
@@ -213,8 +214,9 @@ impl PreviousCheckpoint {
             let name = entry.file_name().to_string_lossy().into_owned();
             has_tensors |= name.ends_with(EXTENSION) || name.ends_with(INDEX);
             if name == format!("model{INDEX}") {
-                let text = fs::read(entry.path());
-                let text = text.map_err(|error| file::in_file(&entry.path(), error))?;
+                let (path, mut text) = (entry.path(), Vec::new());
+                let read = file::open_regular(&path).and_then(|mut it| it.read_to_end(&mut text));
+                read.map_err(|error| file::in_file(&path, error))?;
                 // An index that cannot be read names no files, and is replaced.
                 index = Some(Index::parse(&text, &name, &mut Vec::new()));
             } else if name.ends_with(INDEX) {
