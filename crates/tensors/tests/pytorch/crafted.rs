@@ -72,6 +72,18 @@ fn all_protocols_are_read() {
     assert_snapshot!(pickled(b"(K\x01K\x020(K\x031K\x042q\0h\0t."), @"(1i64, 4i64, 4i64, 4i64)");
 }
 
+/// As `torch.zeros(2, 3)[2:, 1]`, whose offset is that of an element behind the storage.
+#[test]
+fn an_empty_view_may_begin_anywhere() {
+    let pickle = tensor(b"M\xff\xffK\x00\x85K\x01\x85");
+    let file = [START, &pickle, b"](X\x01\0\0\x000e.\x04\0\0\0\0\0\0\0", FLOATS].concat();
+    assert_snapshot!(read(&file), @": f32[0]");
+    let file = pytorch::from_bytes(&file).unwrap();
+    let source = file.source().unwrap();
+    let stored = source.iter().next().unwrap();
+    assert_eq!(stored.read_bytes().unwrap().len(), 0);
+}
+
 #[test]
 fn classes_that_are_not_known_are_structs_with_their_names() {
     // An object with attributes, in all ways in which one is made.

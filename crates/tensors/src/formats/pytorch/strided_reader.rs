@@ -75,8 +75,18 @@ impl ReadAt for StridedReader<'_> {
 }
 
 impl StridedReader<'_> {
-    /// Fills the buffer with elements from `first` on.
-    fn elements(&self, buffer: &mut [u8], first: u64) -> io::Result<()> {
+    /// Fills the buffer with elements from `first` on. Each part of it takes some memory more.
+    fn elements(&self, buffer: &mut [u8], mut first: u64) -> io::Result<()> {
+        let most = usize::try_from((MOST / self.size.max(1)).max(1) * self.size.max(1));
+        for part in buffer.chunks_mut(most.map_err(io::Error::other)?) {
+            self.part(part, first)?;
+            let length = u64::try_from(part.len()).map_err(io::Error::other)?;
+            first = first.saturating_add(length / self.size.max(1));
+        }
+        Ok(())
+    }
+
+    fn part(&self, buffer: &mut [u8], first: u64) -> io::Result<()> {
         let size = usize::try_from(self.size).map_err(io::Error::other)?.max(1);
         let mut wanted = self.places(first, buffer.len() / size);
         wanted.sort_unstable();
@@ -136,5 +146,39 @@ impl StridedReader<'_> {
             }
         }
         places
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::formats::pytorch::strided_reader::{Base, StridedReader};
+    use crate::source::ReadAt;
+
+    /// The places of all elements would take 16 times the memory of bytes.
+    #[test]
+    fn a_transposed_tensor_is_read_in_parts() {
+        const N: u64 = 1500;
+        let numbers: Vec<u8> = (0..N * N).map(|number| (number % 251) as u8).collect();
+        let transposed = StridedReader {
+            base: Base::Pickled(numbers.clone().into()),
+            offset: 0,
+            shape: vec![N, N],
+            strides: vec![1, N],
+            size: 1,
+            swapped: 1,
+        };
+        let mut read = vec![0; numbers.len()];
+        let used = allocation_counter::measure(|| {
+            transposed.read_exact_at(&mut read, 0).unwrap();
+        });
+        assert!(used.bytes_max < 20 << 20, "{} bytes at once", used.bytes_max);
+        let n = usize::try_from(N).unwrap();
+        let columns = (0..n).flat_map(|column| numbers.iter().skip(column).step_by(n));
+        assert!(columns.eq(&read));
+        // From the middle of a part on.
+        let mut rest = vec![0; 10];
+        transposed.read_exact_at(&mut rest, N * N - 10).unwrap();
+        assert!(read.ends_with(&rest));
     }
 }

@@ -96,12 +96,13 @@ impl<'a> TensorLocator<'_, 'a> {
     }
 }
 
-/// The first byte of a tensor in its storage, and the end of the last one.
+/// The first byte of a tensor in its storage, and the end of the last one. The offset of an empty view may be
+/// behind the storage.
 fn extent(view: &StorageView, size: u64) -> Option<(u64, u64)> {
-    let start = view.offset.checked_mul(size)?;
     if view.shape.contains(&0) {
-        return Some((start, 0));
+        return Some((0, 0));
     }
+    let start = view.offset.checked_mul(size)?;
     let steps = view.shape.iter().zip(&view.strides);
     let mut steps = steps.map(|(dim, stride)| (dim - 1).checked_mul(*stride));
     let last = steps.try_fold(0_u64, |sum, step| sum.checked_add(step?))?;
