@@ -22,7 +22,8 @@ pub enum Error {
     Value {
         /// The ranks with that value.
         ranks: Ranks,
-        /// The fault and its path. If it differs between the ranks, the fault of the lowest.
+        /// The fault and its path. If the ranks report different ones, the fault of most of them, or of the
+        /// lowest among equally many.
         message: String,
     },
     /// The ranks called different functions, or one with different arguments.
