@@ -17,8 +17,8 @@ use crate::name_mapping::{NameMapping, TwoWayRenames};
 use crate::names::{NamePrinter, StackPattern, TensorName};
 use crate::shape::{display, num_elements};
 use crate::structure::{
-    MATRICES, is_of_file, is_of_structure, would_be_tied, write_other_leaves, write_renames,
-    write_structure,
+    MATRICES, VALUES, is_of_file, is_of_structure, mark_values, would_be_tied, write_other_leaves,
+    write_renames, write_structure,
 };
 use crate::tensor::{Dtype, Tensor, Tensors};
 use crate::tensor_blocks::{TensorBlock, array, parts};
@@ -321,7 +321,8 @@ impl Export {
 
     /// Puts leaves that no tensor holds (strings, chars, bytes, absent values and integers of 128
     /// bits) into the metadata, as literals under the names that their tensors would have.
-    /// Otherwise they are an error.
+    /// Otherwise they are an error. Without a structure in the metadata, `treedef.values` marks them there: a
+    /// text of another program is not part of the value.
     #[must_use]
     pub fn rest_in_metadata(self, yes: bool) -> Self {
         Export { rest: yes, ..self }
@@ -422,6 +423,8 @@ impl Export {
             if !matrices.is_empty() {
                 metadata.push((MATRICES.to_owned(), Json::from(matrices).to_string()));
             }
+        } else {
+            mark_values(&mut metadata);
         }
         debug_assert!(is_distinct(&metadata), "a key is twice in the metadata");
         let tensors = groups.into_iter().map(|group| group.tensor(tree));
@@ -465,7 +468,7 @@ impl Export {
                     let path = tree.treedef().leaf_path(leaf)?;
                     let (name, place) = namer.name(&path, &[])?;
                     idle_renames.retain(|rule| !place.renamed_by.contains(rule));
-                    if self.structure && is_of_structure(&name) {
+                    if is_of_structure(&name) && (self.structure || name == VALUES) {
                         return Err(Error::from(ErrorKind::Reserved(name)).at_path(path));
                     }
                     if let Some(first) = of_tensor(&name).or_else(|| paths.get(&name)).cloned() {

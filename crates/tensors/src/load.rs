@@ -720,6 +720,6 @@ impl<'a> Source<'a> {
         if selected.iter().len() == 0 {
             return Err(ErrorKind::Rule(format!("`{pattern}` matches no tensor")).into());
         }
-        Ok(selected)
+        Ok(selected.into_part())
     }
 }

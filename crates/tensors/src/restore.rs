@@ -66,6 +66,7 @@ struct LeafRestorer<'r, 'a, L> {
     export: &'r Export,
     tensors: &'r Tensors<'a>,
     by_name: HashMap<&'r str, &'r Tensor<'a>>,
+    texts: HashMap<&'r str, &'r str>,
     namer: Namer<'r, 'r>,
     /// The other leaves of arrays, such as shapes, if they are unusual: literals, by path.
     other_leaves: HashMap<String, Vec<String>>,
@@ -96,11 +97,13 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
         aliases: impl Iterator<Item = (&'r str, &'r Tensor<'a>)>,
     ) -> Result<Self> {
         // There is a byte for each number, so a hostile structure cannot reserve more.
+        let texts = tensors.metadata.iter().map(|(key, text)| (key.as_str(), text.as_str()));
         let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
         Ok(LeafRestorer {
             export,
             tensors,
             by_name: tensors.iter().chain(aliases).collect(),
+            texts: texts.collect(),
             namer: export.namer(treedef)?,
             other_leaves,
             matrices,
@@ -304,7 +307,7 @@ impl<'r, 'a, L: Element> LeafRestorer<'r, 'a, L> {
             return Ok(());
         }
         let (name, place) = self.namer.name(path, &[])?;
-        let literal = self.tensors.metadata(&name).and_then(|text| text.parse::<Value>().ok());
+        let literal = self.texts.get(name.as_str()).and_then(|text| text.parse::<Value>().ok());
         let leaf = literal.and_then(|value| L::from_rest(value.into()));
         let missing = || Error::from(ErrorKind::Structure(format!("there is no tensor `{name}`")));
         self.leaves.push(leaf.ok_or_else(|| missing().at_path(path.clone()))?);

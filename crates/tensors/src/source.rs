@@ -12,7 +12,7 @@ use crate::descriptor::{Descriptor, NumberType};
 use crate::error::{ErrorKind, Fault, Result, quoted};
 use crate::file::{self, OpenFile};
 use crate::file_bytes::FileBytes;
-use crate::structure::is_of_file;
+use crate::structure::{PART, STRUCTURE, is_of_file};
 use crate::tensor::{Tensor, Tensors};
 
 /// The number of bytes that are copied at once.
@@ -60,8 +60,8 @@ pub struct Source<'a> {
     positions: HashMap<String, usize>,
     aliases: Vec<(String, usize)>,
     metadata: Vec<(String, String)>,
-    /// Whether only some tensors of a file were selected.
-    is_part: bool,
+    /// The position of each key in the metadata.
+    keys: HashMap<String, usize>,
     warnings: Arc<[Fault]>,
     /// The names of the arrays of records. Each field of such an array is a tensor.
     records: Arc<[String]>,
@@ -410,7 +410,10 @@ impl<'a> Source<'a> {
         };
         let aliases: Vec<_> = self.metadata.iter().filter_map(alias).collect();
         positions.extend(aliases.iter().cloned());
-        Source { positions, aliases, ..self }
+        let keys: HashMap<String, usize> =
+            self.metadata.iter().map(|(key, _)| key.clone()).zip(0..).collect();
+        debug_assert_eq!(keys.len(), self.metadata.len(), "two texts have one key");
+        Source { positions, aliases, keys, ..self }
     }
 
     /// Puts the tensors of one or several sources together, with metadata for all of them. Nothing is read.
@@ -418,7 +421,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error when two tensors have the same name.
+    /// Returns an error when two tensors have the same name, or two texts the same key.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Source, Tensor, Tensors, safetensors};
@@ -441,12 +444,14 @@ impl<'a> Source<'a> {
     ) -> Result<Self> {
         let (tensors, mut seen): (Vec<StoredTensor<'a>>, _) =
             (tensors.into_iter().collect(), HashSet::new());
+        let metadata: Vec<(String, String)> = metadata.into_iter().collect();
+        expect_distinct_keys(&metadata)?;
         match tensors.iter().find(|stored| !seen.insert(stored.name())) {
             Some(stored) => {
                 let what = format!("two tensors have the name {}", quoted(stored.name()));
                 Err(ErrorKind::Malformed(what).into())
             }
-            None => Ok(Source::new(tensors, metadata.into_iter().collect())),
+            None => Ok(Source::new(tensors, metadata)),
         }
     }
 
@@ -477,7 +482,7 @@ impl<'a> Source<'a> {
 
     /// The text of this key in the metadata.
     pub fn metadata(&self, key: &str) -> Option<&str> {
-        self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
+        self.metadata.get(*self.keys.get(key)?).map(|(_, text)| text.as_str())
     }
 
     /// Adds a text to the metadata, and replaces one with the same key. If the text is the name of a tensor,
@@ -522,8 +527,14 @@ impl<'a> Source<'a> {
         &self.records
     }
 
+    /// Whether it has only some tensors of the structure. That is part of the metadata, so that a copy of the
+    /// source in a file is read like the source.
     pub(crate) fn is_part(&self) -> bool {
-        self.is_part
+        self.metadata(PART).is_some()
+    }
+
+    pub(crate) fn into_part(self) -> Self {
+        if self.metadata(STRUCTURE).is_some() { self.with_metadata(PART, "true") } else { self }
     }
 
     pub(crate) fn texts(&self) -> &[(String, String)] {
@@ -569,9 +580,8 @@ impl<'a> Source<'a> {
             }
         };
         let tensors = self.tensors.into_iter().map(owned).collect::<Result<_>>()?;
-        let Source { positions, aliases, metadata, is_part, warnings, records, .. } = self;
-        let file = self.file.clone();
-        Ok(Source { tensors, positions, aliases, metadata, is_part, warnings, records, file })
+        let Source { positions, aliases, metadata, keys, warnings, records, file, .. } = self;
+        Ok(Source { tensors, positions, aliases, metadata, keys, warnings, records, file })
     }
 
     /// The tensors whose names are kept. If an alias is kept and its stored tensor is not, the
@@ -599,7 +609,13 @@ impl<'a> Source<'a> {
                 }
             }
         });
-        Source { is_part: true, ..Source::new(tensors, metadata) }
+        self.with(tensors, metadata)
+    }
+
+    /// Other tensors and texts from the same files.
+    fn with(&self, tensors: Vec<StoredTensor<'a>>, metadata: Vec<(String, String)>) -> Self {
+        let Source { warnings, records, file, .. } = self.clone();
+        Source { warnings, records, file, ..Source::new(tensors, metadata) }
     }
 
     /// The same tensors, with each alias as a tensor of its own. Saving them stores tied numbers once for
@@ -622,7 +638,7 @@ impl<'a> Source<'a> {
         tensors.extend(self.tied().map(|(alias, _, stored)| stored.renamed(alias)));
         let names: HashSet<&str> = self.tied().map(|(alias, ..)| alias).collect();
         let metadata = self.metadata.iter().filter(|(key, _)| !names.contains(key.as_str()));
-        Source { is_part: self.is_part, ..Source::new(tensors, metadata.cloned().collect()) }
+        self.with(tensors, metadata.cloned().collect())
     }
 
     /// The same tensors. The function is called with the number of bytes after each read from a file, for
@@ -699,6 +715,18 @@ impl<'a> Source<'a> {
             "the aliases of tied tensors have {tied} bytes, more than {MOST_TIES} times those of the tensors"
         );
         Err(ErrorKind::limit("bytes of aliases", what).into())
+    }
+}
+
+/// Checks that no key occurs twice: readers of a file with such metadata differ.
+pub(crate) fn expect_distinct_keys(metadata: &[(String, String)]) -> Result<()> {
+    let mut seen = HashSet::new();
+    match metadata.iter().find(|(key, _)| !seen.insert(key)) {
+        Some((key, _)) => {
+            let what = format!("the metadata has {} twice", quoted(key));
+            Err(ErrorKind::Malformed(what).into())
+        }
+        None => Ok(()),
     }
 }
 

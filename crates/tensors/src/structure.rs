@@ -18,6 +18,10 @@ pub(crate) const MATRICES: &str = "treedef.matrices";
 /// The key of the metadata that has the patterns of `Export::rename`, because the structure has the
 /// names before renaming.
 pub(crate) const RENAMES: &str = "treedef.renames";
+/// The key of the metadata of a part that was selected: the structure has more than its tensors.
+pub(crate) const PART: &str = "treedef.part";
+/// The key of the metadata that marks all texts that can be values as values, where there is no structure.
+pub(crate) const VALUES: &str = "treedef.values";
 /// The maximum number of bytes of patterns that are matched with each name.
 const MAX_RENAMES: usize = 1 << 16;
 /// The maximum depth of a structure that is read without more stack.
@@ -61,6 +65,13 @@ pub(crate) fn write_other_leaves(
         metadata.push((BESIDE_ARRAYS.to_owned(), text));
     }
     Ok(())
+}
+
+/// Marks the texts as values, where no structure tells which are.
+pub(crate) fn mark_values(metadata: &mut Vec<(String, String)>) {
+    if !metadata.is_empty() && metadata.iter().all(|(key, _)| key != VALUES) {
+        metadata.push((VALUES.to_owned(), "true".to_owned()));
+    }
 }
 
 /// Writes how the names of the tensors are made from the names in the structure.
@@ -131,20 +142,20 @@ pub(crate) fn structure_of(text: Option<&str>, has_tensors: bool) -> Option<Tree
 /// Selects the texts of the metadata that are parts of the value. The others describe the whole
 /// file.
 pub(crate) enum ValueTexts {
-    /// All texts that can be, as a file of flax has no other texts.
+    /// All texts that can be, in a file of flax or of [`Export`](crate::Export) without a structure.
     Values,
     /// The texts below these children of the root: names, and indices up to a length.
     Below(HashSet<String>, usize),
 }
 
 impl ValueTexts {
-    pub(crate) fn of(texts: &[&(String, String)], structure: Option<&TreeDef>) -> Self {
+    pub(crate) fn of(structure: Option<&TreeDef>, are_values: bool) -> Self {
         let Some(treedef) = structure else {
-            let mut texts = texts.iter().filter(|(key, _)| key != "format");
-            if texts.all(|(_, text)| literal::is_value(text)) {
-                return ValueTexts::Values;
-            }
-            return ValueTexts::Below(HashSet::new(), 0);
+            return if are_values {
+                ValueTexts::Values
+            } else {
+                ValueTexts::Below(HashSet::new(), 0)
+            };
         };
         let mut root = treedef.root();
         // These are not part of a name.
@@ -193,5 +204,5 @@ pub(crate) fn would_be_tied(text: &str) -> Error {
 
 /// Whether metadata with this key is about the structure. Formats without metadata leave it out.
 pub fn is_of_structure(key: &str) -> bool {
-    matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES | RENAMES)
+    matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES | RENAMES | PART | VALUES)
 }

@@ -39,7 +39,7 @@ use crate::file;
 use crate::literal::{self, ABSENT, EMPTY};
 use crate::numpy_type::TYPES;
 use crate::shape::MAX_DIMS;
-use crate::structure::{is_of_file, is_of_structure, would_be_tied};
+use crate::structure::{is_of_file, is_of_structure, mark_values, would_be_tied};
 use crate::tensor::{Dtype, Tensor, Tensors};
 
 /// The numbers of flax's extensions.
@@ -311,6 +311,7 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     if let Some((name, text)) = read.metadata.iter().find(would_be) {
         return Err(would_be_tied(text).about(name));
     }
+    mark_values(&mut read.metadata);
     Ok(Tensors { tensors: read.tensors, metadata: read.metadata })
 }
 

@@ -189,11 +189,14 @@ fn expect_stacked(pattern: &str, entries: &[LoadEntry<'_>], separator: &str) -> 
 
 /// Checks that no two entries, which are sorted, have one name.
 fn expect_distinct(entries: &[LoadEntry<'_>]) -> Result<()> {
-    for (entry, next) in entries.iter().zip(entries.iter().skip(1)) {
+    // A text that is not part of the value may have the name of a tensor.
+    let is_beside = |it: &LoadEntry<'_>| {
+        it.array().is_none() && (it.origin == Origin::File || is_of_file(&it.original))
+    };
+    let of_value = || entries.iter().filter(|it| !is_beside(it));
+    for (entry, next) in of_value().zip(of_value().skip(1)) {
         let LoadEntry { name, original, .. } = entry;
-        // Texts that any file may have are under the names of tensors, too.
-        let is_of_file = |it: &LoadEntry<'_>| it.array().is_none() && is_of_file(&it.original);
-        if *name != next.name || is_of_file(entry) || is_of_file(next) {
+        if *name != next.name {
             continue;
         }
         let what = if *original == next.original {

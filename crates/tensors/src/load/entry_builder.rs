@@ -16,7 +16,7 @@ use crate::name_mapping::{TwoWayRenames, of_files};
 use crate::numpy_type::NumpyType;
 use crate::shape::MAX_DIMS;
 use crate::source::{Source, StoredTensor};
-use crate::structure::{RENAMES, STRUCTURE, ValueTexts, read_renames, structure_of};
+use crate::structure::{RENAMES, STRUCTURE, VALUES, ValueTexts, read_renames, structure_of};
 
 /// The maximum number of texts of an array. Each has a name here.
 const MOST_TEXTS: usize = 1 << 18;
@@ -213,7 +213,7 @@ fn texts<'t>(
     let aliases: HashSet<&str> = source.aliases().map(|(alias, _)| alias).collect();
     let texts = source.texts().iter().filter(|(key, _)| !aliases.contains(key.as_str()));
     let texts: Vec<&'t (String, String)> = texts.collect();
-    let of_value = ValueTexts::of(&texts, structure);
+    let of_value = ValueTexts::of(structure, source.metadata(VALUES).is_some());
     let is_of_value = |name: &str, text: &str| {
         of_value.contains(parts(name, separator).first().copied().unwrap_or_default(), text)
     };

@@ -170,9 +170,13 @@ impl<'c> NameScope<'c> {
         })
     }
 
-    /// The text of this name: a literal, or flax's text in place of one.
+    /// The text of this name: a literal, or flax's text in place of one. Beside a tensor, a text that is not
+    /// part of the value is not it.
     pub(crate) fn text(&self) -> Option<&'c str> {
-        self.views.iter().flat_map(EntryView::own).find_map(|entry| match &entry.content {
+        let own = || self.views.iter().flat_map(EntryView::own);
+        let has_array = own().any(|entry| entry.array().is_some());
+        let is_it = |entry: &&LoadEntry<'_>| !has_array || entry.origin != Origin::File;
+        own().copied().filter(is_it).find_map(|entry| match &entry.content {
             Content::Text(text) => {
                 entry.requested.set(true);
                 Some(text.as_ref())

@@ -215,6 +215,19 @@ fn what_is_selected_is_all_that_is_read() {
     assert_snapshot!(source.select("z.**").unwrap_err(), @"`z.**` matches no tensor");
 }
 
+/// What was told about the files is told of a part of them.
+#[test]
+fn a_part_has_the_warnings_of_the_whole() {
+    let folder = Folder::new();
+    folder.shard("model.safetensors", &[("x", &[1]), ("y", &[2])]);
+    folder.shard("stray.safetensors", &[("z", &[3])]);
+    let source = safetensors::open(folder.path()).unwrap();
+    let warned = folder.warned(&source);
+    assert!(warned.starts_with("stray.safetensors: left out"), "{warned}");
+    assert_eq!(folder.warned(&source.select("x").unwrap()), warned);
+    assert_eq!(folder.warned(&source.separate()), warned);
+}
+
 #[test]
 fn tied_tensors_are_read_under_each_name() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]

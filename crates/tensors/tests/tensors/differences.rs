@@ -381,10 +381,14 @@ fn a_text_and_a_tensor_have_two_names() {
     struct Value {
         a: [u8; 1],
     }
-    let both = named(&["a"]).with_metadata("a", "\"x\"");
+    let values = |names: &[&str]| named(names).with_metadata("treedef.values", "true");
+    let both = values(&["a"]).with_metadata("a", "\"x\"");
     assert_snapshot!(both.load::<Value>().unwrap_err(), @"a tensor and a text of the metadata are both named `a`");
-    let renamed = named(&["b"]).with_metadata("a", "\"x\"");
+    let renamed = values(&["b"]).with_metadata("a", "\"x\"");
     assert_snapshot!(Loader::new().rename("b", "a").load::<Value>(&renamed).unwrap_err(), @"`b` and `a` are both named `a`");
+    // A text of another program is not part of the value.
+    let beside = named(&["a"]).with_metadata("a", "\"x\"");
+    assert_eq!(beside.load::<Value>().unwrap(), Value { a: [1] });
     // These texts belong to the file, and the texts of aliases are not values.
     let tree = Tree::of(&BTreeMap::from([("format", [1u8]), ("treedef", [2])])).unwrap();
     let tensors = Tensors::of(&tree).unwrap().with_metadata("format", "pt");

@@ -289,14 +289,17 @@ fn texts_at_the_root_come_back() {
     back(Around(Some(BTreeMap::from([(text("x"), text("b"))]))));
     back(serde_json::json!({"a": "s", "b": 1.5}));
 
-    // Without a structure, all are the value's if they are literals.
+    // Without a structure, all literals are the value's, if they are marked.
     let value = BTreeMap::from([(text("x"), text("b")), (text("y"), text("c"))]);
     let tree = Tree::of(&value).unwrap();
     let export = Export::new().rest_in_metadata(true).structure_in_metadata(false);
     let tensors = export.tensors(&tree).unwrap().with_metadata("format", "pt");
     assert_eq!(tensors.load::<BTreeMap<String, String>>().unwrap(), value);
     let tensors = tensors.with_metadata("author", "Ada");
-    assert_eq!(tensors.load::<BTreeMap<String, String>>().unwrap(), BTreeMap::new());
+    assert_eq!(tensors.load::<BTreeMap<String, String>>().unwrap(), value);
+    let named = BTreeMap::from([(text("treedef.values"), text("b"))]);
+    let refused = export.tensors(&Tree::of(&named).unwrap()).unwrap_err();
+    assert!(refused.to_string().contains("treedef.values"), "{refused}");
 }
 
 /// A float of 64 bits is rounded to a half once.

@@ -1,8 +1,10 @@
 //! Files that are read and written.
 
+use std::collections::BTreeMap;
+
 use fastrand::Rng;
 use treedef::{Leaf, Tree};
-use treedef_tensors::{Dtype, ErrorKind, Export, Tensors, safetensors};
+use treedef_tensors::{Dtype, ErrorKind, Export, Source, Tensors, safetensors};
 use treedef_testing::structures;
 
 use crate::{listed, refused};
@@ -279,4 +281,75 @@ fn saving_leaves_links_and_pipes_where_they_are() {
         }
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5); // nothing is left beside them
+}
+
+/// A file with one tensor of one byte, `w`, and this metadata.
+fn noted(metadata: &str) -> Vec<u8> {
+    let tensor = r#""w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#;
+    file(&format!(r#"{{"__metadata__":{metadata},{tensor}}}"#), 1)
+}
+
+/// safetensors has two name spaces, and any program may put a text into one of them.
+#[test]
+fn texts_of_other_programs_are_no_values() {
+    type Map = BTreeMap<String, Vec<u8>>;
+    let expected = Map::from([("w".to_owned(), vec![0])]);
+    for metadata in [
+        r#"{"format":"pt","w":"frozen"}"#,
+        r#"{"w":"{}"}"#,
+        r#"{"format":"pt","config":"{}"}"#,
+        r#"{"config":"null"}"#,
+        r#"{"config":"\"sd15\""}"#,
+        r#"{"config":"{}","author":"x"}"#,
+    ] {
+        let bytes = noted(metadata);
+        let source = safetensors::from_bytes(&bytes).unwrap();
+        assert_eq!(source.load::<Map>().unwrap(), expected, "{metadata}");
+        assert_eq!(source.load::<BTreeMap<String, (u8,)>>().unwrap()["w"], (0,), "{metadata}");
+    }
+    // Values that `Export` puts there are marked, also beside other texts.
+    let value = BTreeMap::from([("a".to_owned(), vec![1.5f32]), ("b".to_owned(), vec![])]);
+    let both = (value, Some("x"), None::<u8>);
+    let tree = Tree::of(&both).unwrap();
+    let export = Export::new().rest_in_metadata(true).structure_in_metadata(false);
+    let tensors = export.tensors(&tree).unwrap().with_metadata("author", "\"x\"");
+    type Both = (BTreeMap<String, Vec<f32>>, Option<String>, Option<u8>);
+    let (map, text, none): Both = tensors.load().unwrap();
+    assert_eq!((map["a"].as_slice(), text.as_deref(), none), (&[1.5][..], Some("x"), None));
+}
+
+/// A copy of a part is read as the part.
+#[test]
+fn a_part_is_saved_as_a_part() {
+    type Linear = BTreeMap<String, Vec<f32>>;
+    type Whole = BTreeMap<String, Linear>;
+    let linear = |numbers: &[f32]| Linear::from([("w".to_owned(), numbers.to_vec())]);
+    let whole = Whole::from([
+        ("a".to_owned(), linear(&[1.0, 2.0])),
+        ("b".to_owned(), Linear::new()),
+        ("c".to_owned(), linear(&[3.0])),
+    ]);
+    let tree = Tree::of(&whole).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    let part = Source::from(&tensors).select("a").unwrap();
+    let expected = Whole::from([("a".to_owned(), linear(&[1.0, 2.0]))]);
+    assert_eq!(part.load::<Whole>().unwrap(), expected);
+    let mut saved = Vec::new();
+    safetensors::write(&part, &mut saved).unwrap();
+    let back = safetensors::from_bytes(&saved).unwrap();
+    assert_eq!(back.load::<Whole>().unwrap(), expected);
+    assert_eq!(back.select("a.w").unwrap().load::<Whole>().unwrap(), expected);
+    assert_eq!(part.read().unwrap().load::<Whole>().unwrap(), expected);
+    assert_eq!(tensors.load::<Whole>().unwrap(), whole);
+}
+
+/// What would be two texts of one key in a file is refused before it is written.
+#[test]
+fn a_key_occurs_once() {
+    let texts = [("format", "pt"), ("a", "b"), ("format", "np")];
+    let texts = texts.map(|(key, text)| (key.to_owned(), text.to_owned()));
+    assert_eq!(
+        Source::of([], texts).unwrap_err().to_string(),
+        r#"the metadata has "format" twice"#
+    );
 }

@@ -11,7 +11,7 @@ use crate::descriptor::Descriptor;
 use crate::error::{ErrorKind, Result, quoted};
 use crate::file::PendingFile;
 use crate::formats::safetensors::header;
-use crate::source::StoredTensor;
+use crate::source::{StoredTensor, expect_distinct_keys};
 
 /// Writes a file whose names, types and shapes are known in advance. The bytes may be written in any order,
 /// so memory needs to hold only one tensor, or a piece of one.
@@ -82,14 +82,8 @@ impl Writer {
         metadata: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self> {
         let descriptors: Vec<_> = descriptors.into_iter().collect();
-        let mut texts: Vec<(String, String)> = Vec::new();
-        for (key, text) in metadata {
-            if texts.iter().any(|(other, _)| *other == key) {
-                let what = format!("the metadata has {} twice", quoted(&key));
-                return Err(ErrorKind::Malformed(what).into());
-            }
-            texts.push((key, text));
-        }
+        let texts: Vec<(String, String)> = metadata.into_iter().collect();
+        expect_distinct_keys(&texts)?;
         let refs: Vec<&Descriptor> = descriptors.iter().collect();
         let header = header::write(&refs, &texts)?;
         let mut start = u64::try_from(header.len()).unwrap_or(u64::MAX); // below the limit
