@@ -89,9 +89,12 @@ pub(super) fn diff(
             diff_tensors(files.each_ref(), tolerance, json, scope)
         };
     }
-    // Files of PyTorch have a tree of their own, others a tree of the names.
-    let has_names = [old.format, new.format].map(|format| format != Format::Pytorch);
-    if of_tensors == [true; 2] && has_names[0] != has_names[1] {
+    let has_ties = |it: &Input| {
+        it.checkpoint.as_ref().is_some_and(|checkpoint| !checkpoint.aliases().is_empty())
+    };
+    let is_other = |it: &Input| it.format == Format::Pytorch || has_ties(it);
+    if of_tensors == [true; 2] && old.format != new.format && [&old, &new].into_iter().any(is_other)
+    {
         let (old, new, _) = opened(old, new)?;
         return diff_outlines(scope.of_files([old, new])?, json, scope);
     }
@@ -166,8 +169,15 @@ pub(super) fn diff(
 /// Opens two files of tensors, and shows the progress of reading.
 fn opened(old: Input, new: Input) -> Result<(TensorFile, TensorFile, Progress)> {
     let (mut old, mut new) = (TensorFile::open(old)?, TensorFile::open(new)?);
-    if old.format != new.format && [old.format, new.format].contains(&Format::Pytorch) {
-        (old, new) = (old.with_aliases()?.by_names()?, new.with_aliases()?.by_names()?);
+    // Files of PyTorch have a tree of their own, others a tree of the names. Other formats than safetensors may
+    // have a tied tensor once for each name.
+    if old.format != new.format {
+        (old, new) = if [old.format, new.format].contains(&Format::Pytorch) {
+            (old.with_aliases()?.by_names()?, new.with_aliases()?.by_names()?)
+        } else {
+            let names = [&old, &new].map(TensorFile::names);
+            (old.with_aliases_in(&names[1])?, new.with_aliases_in(&names[0])?)
+        };
     }
     let progress = Progress::new(old.num_bytes());
     Ok((old.with_progress(&progress), new, progress))

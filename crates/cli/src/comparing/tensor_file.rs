@@ -1,6 +1,6 @@
 //! The tensors of a file. Each is read on demand.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
@@ -64,12 +64,28 @@ impl TensorFile {
         TensorFile { tree, ..self }
     }
 
+    /// The names of the stored tensors.
+    pub(crate) fn names(&self) -> HashSet<String> {
+        self.tree.leaves().iter().map(|slot| slot.name.clone()).collect()
+    }
+
     /// The same tensors, with tied ones at each of their names.
     pub(crate) fn with_aliases(self) -> Result<Self> {
+        let aliases = self.checkpoint.aliases();
+        self.with_tied(aliases)
+    }
+
+    /// The same tensors, with tied ones also at those of their names that another file has.
+    pub(crate) fn with_aliases_in(self, names: &HashSet<String>) -> Result<Self> {
+        let mut aliases = self.checkpoint.aliases();
+        aliases.retain(|alias, _| names.contains(alias));
+        self.with_tied(aliases)
+    }
+
+    fn with_tied(self, aliases: BTreeMap<String, String>) -> Result<Self> {
         if let Checkpoint::Pytorch(_) = self.checkpoint {
             return Ok(self); // all names are in its tree
         }
-        let aliases = self.checkpoint.aliases();
         if aliases.is_empty() {
             return Ok(self);
         }

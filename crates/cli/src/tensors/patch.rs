@@ -417,9 +417,10 @@ fn with_structure<'s>(
         }
     }
     let tensors = in_order(source, kept, made);
-    let text = |key: &str| after.metadata(key).or_bug().to_owned();
+    let made_texts = Source::from(&after);
+    let text = |key: &str| made_texts.metadata(key).or_bug().to_owned();
     let mut texts: Vec<(String, String)> =
-        after.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
+        made_texts.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
     let in_tree: HashSet<String> =
         [old, new].iter().flat_map(|it| __leaf_names(it.treedef())).collect();
     for key in source.metadata_keys().filter(|key| !__is_of_structure(key)) {

@@ -581,3 +581,26 @@ fn numbers_in_names_are_indices_with_and_without_a_gap() {
     assert!(is_equal(&["apply", &old, &patch, "-o", &patched]));
     assert!(is_equal(&["diff", &patched, &new]));
 }
+
+/// npz has a tied tensor once for each name, and nothing is lost there.
+#[test]
+fn a_tie_is_no_difference_to_a_format_without_ties() {
+    let folder = Folder::new("ties");
+    let [tied, plain] = ["tied.safetensors", "plain.npz"].map(|name| folder.path(name));
+    let tensor = |byte| Tensor::new(Dtype::U8, vec![1], vec![byte]).unwrap();
+    let tensors = [("a.w".to_owned(), tensor(1)), ("b".to_owned(), tensor(2))];
+    let tensors = Tensors::new(tensors).unwrap().with_metadata("head", "a.w");
+    safetensors::save(&tensors, &tied).unwrap();
+    let strict = treedef(&["convert", "--strict", &tied, "-o", &plain]).output().unwrap();
+    assert_eq!(strict.status.code(), Some(0));
+    for options in [&[][..], &["--structure"], &["--at", "head"], &["--only", "head"]] {
+        for files in [[&tied, &plain], [&plain, &tied]] {
+            let args = [&["diff", files[0], files[1]], options].concat();
+            let output = treedef(&args).output().unwrap();
+            assert_eq!((output.status.code(), output.stdout), (Some(0), vec![]), "{args:?}");
+        }
+    }
+    let tensors = [("a.w".to_owned(), tensor(1)), ("b".to_owned(), tensor(2))];
+    safetensors::save(&Tensors::new(tensors).unwrap(), &tied).unwrap();
+    assert_eq!(printed(&["diff", &tied, &plain]), "+ .head: u8[1]\n");
+}
