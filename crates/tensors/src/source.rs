@@ -271,8 +271,8 @@ impl<'a> StoredTensor<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error when the tensor has fewer bytes, when the file cannot be read, or when it
-    /// was replaced after it was opened.
+    /// Returns an error when the tensor has fewer bytes, or when the file cannot be read. Of many files, some
+    /// are opened for each read: then it is also an error when such a file was replaced since.
     ///
     /// ```
     /// use treedef_tensors::{Dtype, Source, Tensor, Tensors};
@@ -641,8 +641,8 @@ impl<'a> Source<'a> {
         self.with(tensors, metadata.cloned().collect())
     }
 
-    /// The same tensors. The function is called with the number of bytes after each read from a file, for
-    /// example to show the progress of loading or saving.
+    /// The same tensors. The function is called with the number of bytes after each read, except of borrowed
+    /// memory, for example to show the progress of loading or saving.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -416,6 +416,14 @@ fn links_may_not_lead_out_of_the_folder() {
     symlink("c.bin", folder.join(name)).unwrap();
     symlink(folder.path(), other.join("link")).unwrap();
     assert!(safetensors::open(other.join("link")).is_ok());
+
+    // The index of a folder is one of its files.
+    let index = "model.safetensors.index.json";
+    fs::rename(folder.join(index), other.join(index)).unwrap();
+    symlink(other.join(index), folder.join(index)).unwrap();
+    let told = folder.refused(safetensors::open(folder.path()));
+    assert!(told.starts_with("model.safetensors.index.json: a link out of the folder"), "{told}");
+    assert!(OpenOptions::new().follow_links(true).open(folder.path()).is_ok());
 }
 
 /// The layout of the hub's cache on this machine: `snapshots/REVISION/NAME` is a link to `blobs/HASH`.

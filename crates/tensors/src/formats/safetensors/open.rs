@@ -226,7 +226,12 @@ impl OpenOptions {
         })?;
         let (files, others) = match found {
             ModelFiles::Index(index, others) => {
-                return self.open_index(&folder.join(index), &others, of);
+                let path = folder.join(index);
+                if let Some(what) = self.leads_out(folder, &path) {
+                    let fault = Fault::new(&path.display().to_string(), None, what);
+                    return Err(ErrorKind::Faults(vec![fault]).into());
+                }
+                return self.open_index(&path, &others, of);
             }
             ModelFiles::Files(files, others) => (files, others),
         };
