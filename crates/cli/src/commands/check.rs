@@ -147,6 +147,10 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         let found = found.into_iter().take(most);
         all.extend(found.map(|(place, violation)| (name.clone(), place, violation)));
     }
+    #[cfg(feature = "schema")]
+    if let Expected::Schema(_) = expected {
+        scope.expect_matched()?;
+    }
     let ok = all.is_empty();
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let count = counted(number(all.len()), "violation", "violations");

@@ -1,6 +1,10 @@
 //! The part of two documents that is compared.
 
 use std::borrow::Cow;
+#[cfg(feature = "schema")]
+use std::cell::RefCell;
+#[cfg(feature = "schema")]
+use std::collections::HashSet;
 
 use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
 use treedef_tensors::__leaf_names;
@@ -9,6 +13,8 @@ use crate::args::ScopeArgs;
 use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
 use crate::formats::keys::path_in;
+#[cfg(feature = "schema")]
+use crate::paths::shown_pattern;
 use crate::reading::parse::Document;
 
 use super::nearest::no_match;
@@ -19,6 +25,9 @@ pub(super) struct Scope {
     at: Option<Path>,
     only: Vec<Pattern>,
     ignore: Vec<Pattern>,
+    /// The numbers of the `only` that matched something in a document of its own.
+    #[cfg(feature = "schema")]
+    matched: RefCell<HashSet<usize>>,
 }
 
 impl Scope {
@@ -27,7 +36,13 @@ impl Scope {
         let at = part.at.as_ref().map(|path| {
             path.parse().map_err(|error| Failure::new(format!("the path `{path}`: {error}")))
         });
-        Ok(Scope { at: at.transpose()?, only: all(&part.only)?, ignore: all(&part.ignore)? })
+        Ok(Scope {
+            at: at.transpose()?,
+            only: all(&part.only)?,
+            ignore: all(&part.ignore)?,
+            #[cfg(feature = "schema")]
+            matched: RefCell::default(),
+        })
     }
 
     /// Whether everything is compared.
@@ -94,9 +109,6 @@ impl Scope {
     /// find no difference.
     pub(super) fn expect_matches<T: HasStructure>(&self, sides: [&T; 2]) -> Result<()> {
         let sides = sides.map(HasStructure::structure);
-        let is_in = |treedef: &TreeDef, pattern: &Pattern| {
-            treedef.nodes().any(|(path, _)| pattern.matches(&path))
-        };
         let is_unmatched = |pattern: &&Pattern| !sides.iter().any(|side| is_in(side, pattern));
         let Some(pattern) = self.only.iter().find(is_unmatched) else { return Ok(()) };
         let [old, new] = sides.map(units);
@@ -108,7 +120,27 @@ impl Scope {
     #[cfg(feature = "schema")]
     pub(super) fn of_one<L: Clone>(&self, tree: Tree<L>) -> Result<Tree<L>> {
         let part = self.at.as_ref().map(|at| tree.subtree(at));
-        part.unwrap_or(Ok(tree)).map_err(|error| Failure::new(format!("`--at`: {error}")))
+        let tree =
+            part.unwrap_or(Ok(tree)).map_err(|error| Failure::new(format!("`--at`: {error}")))?;
+        let mut matched = self.matched.borrow_mut();
+        for (number, pattern) in self.only.iter().enumerate() {
+            if !matched.contains(&number) && is_in(tree.treedef(), pattern) {
+                matched.insert(number);
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Checks that each `--only` matched something in at least one of these documents.
+    #[cfg(feature = "schema")]
+    pub(super) fn expect_matched(&self) -> Result<()> {
+        let matched = self.matched.borrow();
+        let mut all = self.only.iter().enumerate();
+        let Some((_, pattern)) = all.find(|(number, _)| !matched.contains(number)) else {
+            return Ok(());
+        };
+        let pattern = shown_pattern(pattern);
+        Err(Failure::new(format!("`--only`: no match: nothing in the documents fits `{pattern}`")))
     }
 
     pub(super) fn of_documents(
@@ -141,6 +173,10 @@ impl Scope {
         let [a, b] = self.of_both(trees, |tree, at| tree.subtree(at).and_then(named))?;
         Ok([old.with_tree(a), new.with_tree(b)])
     }
+}
+
+fn is_in(treedef: &TreeDef, pattern: &Pattern) -> bool {
+    treedef.nodes().any(|(path, _)| pattern.matches(&path))
 }
 
 /// A pattern from the command line.

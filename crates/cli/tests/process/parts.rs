@@ -86,6 +86,12 @@ fn a_part_of_a_document_is_checked() {
         }
         assert_eq!(code, Some(i32::from(!paths.is_empty())), "{options:?}");
     }
+    // One of the files has to match each `--only`.
+    let only = |path| run(&["check", &model, &training, "--schema", &schema, "--only", path]);
+    assert_eq!((only("model").2, only("w[1]").2), (Some(0), Some(0)));
+    let (_, said, code) = only("model.v");
+    let told = "treedef: `--only`: no match: nothing in the documents fits `.model.v`\n";
+    assert_eq!((said.as_str(), code), (told, Some(2)));
     assert_eq!(run(&["check", &model, "--like", &training, "--at", "model"]).2, Some(1));
     assert_eq!(run(&["check", &model, "--like", &model, "--at", "model"]).2, Some(2));
 }
