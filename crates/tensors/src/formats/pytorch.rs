@@ -378,11 +378,13 @@ impl<'a> Pytorch<'a> {
         stored.map_or_else(|| joined(path), |(_, stored)| stored.name().to_owned())
     }
 
-    /// The same file, in which a tensor with the name of an earlier one is named by the text of its path.
-    /// This happens with the keys `1` and `"1"`, and with `a.b` and `b` in `a`. The other result lists
-    /// their old and new names.
+    /// The same file, in which a tensor with the name of an earlier one is named by the text of its path, with
+    /// a `_` if another tensor has that name. This happens with the keys `1` and `"1"`, and with `a.b` and `b`
+    /// in `a`. The other result lists their old and new names.
     pub fn with_distinct_names(&self) -> (Self, Vec<(String, String)>) {
         let (mut file, mut renamed) = (self.clone(), Vec::new());
+        let all: HashSet<String> =
+            self.tensors.iter().map(|(_, stored)| stored.name().to_owned()).collect();
         let mut names = HashSet::new();
         for (path, slot) in self.tree.treedef().leaf_paths().zip(self.tree.leaves()) {
             let PickledLeaf::Tensor(at) = slot else { continue };
@@ -390,7 +392,10 @@ impl<'a> Pytorch<'a> {
             if names.insert(name.clone()) {
                 continue;
             }
-            let distinct = path.to_string();
+            let mut distinct = path.to_string();
+            while all.contains(&distinct) || names.contains(&distinct) {
+                distinct.push('_');
+            }
             if let Some((_, stored)) = file.tensors.get_mut(*at) {
                 *stored = stored.renamed(&*distinct);
             }

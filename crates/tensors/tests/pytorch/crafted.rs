@@ -72,6 +72,23 @@ fn all_protocols_are_read() {
     assert_snapshot!(pickled(b"(K\x01K\x020(K\x031K\x042q\0h\0t."), @"(1i64, 4i64, 4i64, 4i64)");
 }
 
+#[test]
+fn names_become_distinct() {
+    let one = tensor(b"K\0K\x01\x85K\x01\x85");
+    let one = one.strip_suffix(b".").unwrap();
+    let key = |text: &str| [&[b'X', text.len() as u8, 0, 0, 0], text.as_bytes()].concat();
+    let entry = |text: &str| [&key(text), one].concat();
+    let inner = [&key("a"), &b"}("[..], &entry("b"), b"u"].concat();
+    let brackets = entry("[\"a.b\"]");
+    for all in [[&brackets, &inner, &entry("a.b")], [&inner, &entry("a.b"), &brackets]] {
+        let dict = [b"}(", &*all.map(|it| &**it).concat(), b"u."].concat();
+        let file = [START, &dict, b"](X\x01\0\0\x000e.\x04\0\0\0\0\0\0\0", FLOATS].concat();
+        let (file, renamed) = pytorch::from_bytes(&file).unwrap().with_distinct_names();
+        assert_eq!(renamed, [("a.b".to_owned(), "[\"a.b\"]_".to_owned())]);
+        assert_eq!(file.source().unwrap().separate().iter().len(), 3);
+    }
+}
+
 /// As `torch.zeros(2, 3)[2:, 1]`, whose offset is that of an element behind the storage.
 #[test]
 fn an_empty_view_may_begin_anywhere() {
