@@ -1,7 +1,7 @@
 //! `check`: a gate for documents.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use treedef::__private::{OrBug, entries, entry};
@@ -18,10 +18,12 @@ use crate::format::Format;
 use crate::formats::keys::{Pairs, path_in};
 use crate::paths::{readable, shown};
 use crate::reading::documents::DocumentPlace;
-use crate::reading::input;
+use crate::reading::input::{self, Input};
 use crate::reading::parse::{Document, is_saved, read_within};
 #[cfg(feature = "schema")]
 use crate::schema::validation::Schema;
+use crate::tensors::checkpoint::Checkpoint;
+use crate::tensors::names::with_ties;
 use crate::tensors::trees::kinds;
 #[cfg(feature = "schema")]
 use crate::tensors::trees::{HalfFormat, numbers};
@@ -33,9 +35,23 @@ use super::scope::Scope;
 enum Expected {
     /// A structure. `true` if it is the sequence of several documents: then the checked file is not
     /// split into documents.
-    Structure(Box<Tree<ExpectedKind>>, bool, Format),
+    Structure(Box<Tree<ExpectedKind>>, bool, Side),
     #[cfg(feature = "schema")]
     Schema(Box<Schema>),
+}
+
+/// The format of a file, and its tied tensors, which other formats have once for each name.
+struct Side {
+    format: Format,
+    ties: BTreeMap<String, String>,
+}
+
+impl Side {
+    fn of(input: &Input) -> Self {
+        let checkpoint = input.checkpoint.as_ref().filter(|_| input.format == Format::Safetensors);
+        let ties = checkpoint.map(Checkpoint::aliases).unwrap_or_default();
+        Side { format: input.format, ties }
+    }
 }
 
 impl Expected {
@@ -50,19 +66,19 @@ impl Expected {
         }
         let like = args.like.as_deref().unwrap_or(Path::new("-"));
         let input = input::open_like(like, args.reading, notation::is_printed)?;
-        let (name, input_format) = (input.name.clone(), input.format);
-        if input_format == Format::Treedef {
+        let (name, side) = (input.name.clone(), Side::of(&input));
+        if side.format == Format::Treedef {
             let (tree, is_many) = input.with_bytes(|bytes, format, limits| {
                 match std::str::from_utf8(bytes).ok().filter(|_| !is_saved(bytes)) {
                     Some(text) => Ok((notation::read(text, limits)?, notation::is_of_many(text))),
                     None => Ok((forms(read_within(bytes, format, limits)?, limits)?, false)),
                 }
             })?;
-            return Ok(Expected::Structure(Box::new(tree), is_many, input_format));
+            return Ok(Expected::Structure(Box::new(tree), is_many, side));
         }
         let (document, is_many) = input.document_of_many()?;
         let expected = forms(document, args.reading.limits).map_err(|it| it.in_file(&name))?;
-        Ok(Expected::Structure(Box::new(expected), is_many, input_format))
+        Ok(Expected::Structure(Box::new(expected), is_many, side))
     }
 
     fn is_many(&self) -> bool {
@@ -74,13 +90,15 @@ impl Expected {
         &self,
         document: Document,
         (args, name, scope): (&Check, &str, &Scope),
-        format: Format,
+        side: &Side,
         most: usize,
     ) -> Result<Vec<Violation>> {
         let violations = match (self, document) {
             (Expected::Structure(expected, _, like), document) => {
-                let are_texts = like.has_text_keys() || format.has_text_keys();
-                violations_of_structure(expected, document, (args, scope), are_texts, most)
+                forms(document, args.reading.limits).and_then(|found| {
+                    let sides = [(&**expected, like), (&found, side)];
+                    violations_of_structure(sides, (args, scope), most)
+                })
             }
             #[cfg(feature = "schema")]
             (Expected::Schema(schema), Document::Tree(tree)) => {
@@ -117,11 +135,11 @@ pub(super) fn check(args: &Check) -> Result<bool> {
     let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
         let input = input::open(file, reading, Format::Json)?;
-        let (name, format) = (input.name.clone(), input.format);
+        let (name, side) = (input.name.clone(), Side::of(&input));
         let mut found = Vec::new();
         let violations = |document: Document, reported: usize| {
             let most = most.saturating_sub(reported);
-            expected.violations(document, (args, &name, &scope), format, most)
+            expected.violations(document, (args, &name, &scope), &side, most)
         };
         let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);
         // The header of a file of tensors has no values for a schema.
@@ -248,13 +266,22 @@ fn is_nothing(node: NodeRef<'_>) -> bool {
 
 /// The violations of a document. There is one more than `most` if there are more.
 fn violations_of_structure(
-    expected: &Tree<ExpectedKind>,
-    document: Document,
+    [(expected, like), (found, side)]: [(&Tree<ExpectedKind>, &Side); 2],
     (args, scope): (&Check, &Scope),
-    are_texts: bool,
     most: usize,
 ) -> Result<Vec<Violation>> {
-    let sides = [Cow::Borrowed(expected), Cow::Owned(forms(document, args.reading.limits)?)];
+    let are_texts = like.format.has_text_keys() || side.format.has_text_keys();
+    let mut sides = [Cow::Borrowed(expected), Cow::Borrowed(found)];
+    // Files of PyTorch have a tree of their own. In two files of one format, a tie is metadata.
+    if like.format != side.format && ![like.format, side.format].contains(&Format::Pytorch) {
+        let tied = [
+            with_ties(expected, &like.ties, found.treedef())?,
+            with_ties(found, &side.ties, expected.treedef())?,
+        ];
+        for (side, tied) in sides.iter_mut().zip(tied) {
+            *side = tied.map_or_else(|| side.clone(), Cow::Owned);
+        }
+    }
     let [expected, found] = scope.of_both(sides, |tree, at| {
         let spelled = path_in(tree.treedef(), at, are_texts);
         tree.subtree(spelled.as_ref().unwrap_or(at)).map(Cow::Owned)

@@ -1,6 +1,6 @@
 //! Names of tensors as paths: they are split at their dots, and numbers are indices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use treedef::{Key, Leaf, Path, Tree, TreeDef, Value};
@@ -141,6 +141,24 @@ impl<T> NameTree<T> {
             children.into_iter().map(|(name, child)| Ok((name, child.into_treedef(key, leaves)?)));
         Ok(TreeDef::map(entries.collect::<Result<Vec<_>>>()?)?)
     }
+}
+
+/// The tree of names with those aliases that another tree has, such as that of a format without ties.
+pub(crate) fn with_ties<T: Clone>(
+    tree: &Tree<T>,
+    aliases: &BTreeMap<String, String>,
+    other: &TreeDef,
+) -> Result<Option<Tree<T>>> {
+    if aliases.is_empty() {
+        return Ok(None);
+    }
+    let names: HashSet<String> = other.leaf_paths().map(|path| joined(&path)).collect();
+    let paths = tree.treedef().leaf_paths().map(|path| joined(&path));
+    let stored: HashMap<String, T> = paths.zip(tree.leaves().iter().cloned()).collect();
+    let tied = aliases.iter().filter(|(alias, _)| names.contains(*alias));
+    let tied = tied.filter_map(|(alias, of)| Some((alias.clone(), stored.get(of)?.clone())));
+    let tied: Vec<(String, T)> = tied.collect();
+    NameTree::of(stored.into_iter().chain(tied)).into_tree().map(Some)
 }
 
 /// The name at a path of such a tree.

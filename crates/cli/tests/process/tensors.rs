@@ -600,7 +600,13 @@ fn a_tie_is_no_difference_to_a_format_without_ties() {
             assert_eq!((output.status.code(), output.stdout), (Some(0), vec![]), "{args:?}");
         }
     }
+    for files in [[&tied, &plain], [&plain, &tied]] {
+        let checked = treedef(&["check", files[0], "--like", files[1]]).output().unwrap();
+        assert_eq!((checked.status.code(), checked.stdout), (Some(0), vec![]), "{files:?}");
+    }
     let tensors = [("a.w".to_owned(), tensor(1)), ("b".to_owned(), tensor(2))];
     safetensors::save(&Tensors::new(tensors).unwrap(), &tied).unwrap();
     assert_eq!(printed(&["diff", &tied, &plain]), "+ .head: u8[1]\n");
+    let checked = treedef(&["check", &plain, "--like", &tied]).output().unwrap();
+    assert_eq!(checked.status.code(), Some(1));
 }
