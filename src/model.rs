@@ -737,7 +737,7 @@ pub enum MapOrder {
     #[default]
     Canonical,
     /// By insertion order, which is part of the structure, as in Python's `OrderedDict`. Maps in
-    /// keys and statics are always sorted by key, and are rebuilt in that order.
+    /// keys and statics are always as with [`Canonical`](Self::Canonical).
     Insertion,
 }
 

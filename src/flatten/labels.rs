@@ -67,9 +67,10 @@ impl LabelStructures {
     }
 
     /// Whether the structure of these words is worth it, and does not have numbers of labels, which belong to
-    /// one walk.
-    pub(super) fn takes(words: &[Word]) -> bool {
-        let is_small = words.len() <= MOST_STRUCTURE_WORDS;
+    /// one walk. Few words may stand for many nodes.
+    pub(super) fn takes(words: &[Word], treedef: &TreeDef) -> bool {
+        let is_small = words.len() <= MOST_STRUCTURE_WORDS
+            && treedef.encoding.nodes.len() <= 2 * MOST_STRUCTURE_WORDS;
         is_small && !words.iter().any(|word| word.has_label())
     }
 
@@ -104,16 +105,18 @@ fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)
 }
 
-/// Whether the entries of all maps in two equal values came in the same orders.
-fn have_equal_orders(a: &Value, b: &Value) -> bool {
+/// Whether two equal values also agree in what equality ignores: the limits, and the orders in which the entries of
+/// all maps came.
+fn have_equal_details(a: &Value, b: &Value) -> bool {
     let (Content::Tree(a, _), Content::Tree(b, _)) = (&a.0, &b.0) else { return true };
     let (orders, others) = (a.insertions(), b.insertions());
-    orders.len() == others.len()
+    a.limits == b.limits
+        && orders.len() == others.len()
         && orders.iter().zip(others).all(|(a, b)| a.map == b.map && a.order == b.order)
         && a.encoding.node_data.iter().zip(&b.encoding.node_data).all(|(a, b)| {
             match (&a.labels, &b.labels) {
                 (Labels::Keys(a), Labels::Keys(b)) => {
-                    a.iter().zip(b).all(|(a, b)| have_equal_orders(a, b))
+                    a.iter().zip(b).all(|(a, b)| have_equal_details(a, b))
                 }
                 _ => true,
             }
@@ -141,9 +144,9 @@ fn value_of(scalar: Scalar<'_>) -> Value {
     }
 }
 
-/// Whether two values are one label: they are equal, and the entries of their maps came in the same orders.
+/// Whether two values are one label: they are equal, also in what equality ignores.
 pub(super) fn is_same_label(a: &Value, b: &Value) -> bool {
-    a == b && have_equal_orders(a, b)
+    a == b && have_equal_details(a, b)
 }
 
 /// Whether a value is an option or a unit, possibly inside newtypes.
@@ -256,13 +259,17 @@ impl LabelTable {
         own: &[Leaf],
     ) -> bool {
         let known = self.value(number).map(|value| &value.0);
-        matches!(known, Some(Content::Tree(treedef, leaves)) if treedef == structure && **leaves == *own)
+        let Some(Content::Tree(treedef, leaves)) = known else { return false };
+        treedef == structure && treedef.limits == structure.limits && **leaves == *own
     }
 
     /// The structure of the label of that number, if it is equal to this one.
     pub(super) fn shared(&self, number: usize, structure: &TreeDef) -> Option<&Arc<TreeDef>> {
         match &self.value(number)?.0 {
-            Content::Tree(treedef, _) if **treedef == *structure => Some(treedef),
+            Content::Tree(treedef, _) => {
+                let is_same = **treedef == *structure && treedef.limits == structure.limits;
+                is_same.then_some(treedef)
+            }
             _ => None,
         }
     }

@@ -259,7 +259,7 @@ impl Recorder {
             inner.structure_of(words, labels, Options::default())?;
         swaps.iter().for_each(|swap| swap.apply(&mut own)); // its leaves
         let treedef = treedef.with_limits(limits);
-        if !LabelStructures::takes(words) {
+        if !LabelStructures::takes(words, &treedef) {
             return Ok(CapturedValue::Compound(Value::from_tree(Tree::from_parts(treedef, own))));
         }
         let known = expected.and_then(|number| labels.shared(number, &treedef)).cloned();

@@ -164,9 +164,15 @@ impl Memory {
         self.known.insert(0, known);
     }
 
-    /// The last structure has an encoding elsewhere, which is equal.
+    /// The last structure has an encoding elsewhere, which is equal. It is kept once, if the keys and statics also agree
+    /// in what equality ignores: a value that is walked by the script gets those of the encoding.
     pub(super) fn share(&mut self, encoding: &Arc<Encoding>) {
-        if let Some(last) = self.known.first_mut() {
+        let are_same = |last: &KnownStructure| {
+            let values = last.encoding.node_data.iter().zip(&encoding.node_data);
+            let mut values = values.flat_map(|(a, b)| a.values().iter().zip(b.values()));
+            values.all(|(a, b)| is_same_label(a, b))
+        };
+        if let Some(last) = self.known.first_mut().filter(|last| are_same(last)) {
             last.encoding = Arc::clone(encoding);
         }
     }

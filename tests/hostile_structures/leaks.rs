@@ -132,7 +132,7 @@ fn after_large_values() {
     if !is_started() {
         return;
     }
-    let walks: [(&str, fn()); 10] = [
+    let walks: [(&str, fn()); 11] = [
         ("variants", || {
             let side = |i| if i % 3 == 0 { Side::Left(1) } else { Side::Right { x: 0.5 } };
             walk(&(0..100_000).map(side).collect::<Vec<_>>());
@@ -166,6 +166,14 @@ fn after_large_values() {
             for size in 281..281 + times() {
                 let row = |i| (0..size).map(move |j| ((i + j) % 2 == 0).then_some(0.5)).collect();
                 walk(&(0..size).map(row).collect::<Vec<Vec<_>>>());
+            }
+        }),
+        ("few words for many nodes of a value", || {
+            let pair = |inside: String| format!("[{inside}, null, {inside}, null, {inside}]");
+            for size in 0..times() {
+                let inside = format!("[{}]", ["{}"; 5][..size.min(5)].join(","));
+                let document = (0..10).fold(inside, |inside, _| pair(inside));
+                drop(serde_json::from_str::<Value>(&document).unwrap());
             }
         }),
         ("statics by a rule", || {

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use serde::Serialize;
-use treedef::{Flattener, Leaf, MapOrder, TreeDef, Value, flatten, unflatten};
+use treedef::{Flattener, Leaf, Limits, MapOrder, TreeDef, Value, flatten, unflatten};
 
 use treedef_testing::cases::sample;
 
@@ -137,6 +137,53 @@ fn what_is_kept_has_its_own_order() {
 }
 
 /// Keys that are equal may have arrived in different orders of their own, and keep them.
+/// A value that is equal to another one, but for the order of entries in a static, is walked like it.
+#[test]
+fn a_static_keeps_its_order_after_a_walk_like_another_value() {
+    #[derive(Serialize)]
+    struct Kept {
+        #[serde(serialize_with = "treedef::as_static")]
+        names: IndexMap<&'static str, i32>,
+        w: f64,
+    }
+    let kept =
+        |names: [&'static str; 2]| Kept { names: names.map(|name| (name, 1)).into(), w: 0.5 };
+    let (a, b) = (kept(["a", "b"]), kept(["b", "a"]));
+    let like = std::thread::spawn(move || treedef::structure(&a).unwrap()).join().unwrap();
+    let order = |treedef: &TreeDef| {
+        let value = treedef.node("names").unwrap().static_value().unwrap().clone();
+        value.into_typed::<IndexMap<String, i32>>().unwrap().into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(order(&like), ["a", "b"]);
+    like.flatten_like(&b, &mut Vec::<f64>::new()).unwrap();
+    for _ in 0..4 {
+        assert_eq!(order(&flatten(&b).unwrap().1), ["b", "a"]);
+        like.flatten_like(&b, &mut Vec::<f64>::new()).unwrap();
+    }
+}
+
+/// The limits of a walk are not those of the next one.
+#[test]
+fn a_static_has_the_limits_of_its_walk() {
+    #[derive(Serialize)]
+    struct Kept(
+        #[serde(serialize_with = "treedef::as_static")] Vec<()>,
+        #[serde(serialize_with = "treedef::as_opaque")] Vec<()>,
+    );
+    let value = Kept(vec![(); 1000], vec![(); 1000]);
+    let small = Limits { max_work: 100, ..Limits::default() };
+    for _ in 0..3 {
+        for _ in 0..2 {
+            assert!(Flattener::new().limits(small).structure(&value).is_err());
+        }
+        let (leaves, treedef): (Vec<Leaf>, _) = flatten(&value).unwrap();
+        Value::from(leaves[0].clone()).into_typed::<Vec<()>>().unwrap();
+        let node = treedef.node(".0").unwrap();
+        node.static_value().unwrap().clone().into_typed::<Vec<()>>().unwrap();
+        treedef.with_limits(small).flatten_like(&value, &mut Vec::<Leaf>::new()).unwrap();
+    }
+}
+
 #[test]
 fn equal_keys_keep_their_orders() {
     let key = |names| map(names, |at| Data::Str(names[at].to_owned()));
