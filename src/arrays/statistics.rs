@@ -65,13 +65,26 @@ pub(crate) fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn
             let count = |value| scalars().filter(|scalar| *scalar == Scalar::Bool(value)).count();
             format!(" ({} true, {} false)", count(true), count(false))
         }
-        Some(kind) if kind.is_number() => statistics(&|see| {
-            for scalar in scalars() {
-                scalar.nearest_f64().into_iter().for_each(&mut *see);
-            }
-        }),
+        Some(kind) if kind.is_number() => {
+            let are_integers = scalars().all(|scalar| short_integer(scalar).is_some());
+            let first = scalars().next().and_then(short_integer).filter(|_| are_integers);
+            let origin = first.unwrap_or(0);
+            let distance = |scalar| match short_integer(scalar) {
+                Some(integer) => Some((integer - origin) as f64), // both have 64 bits
+                None => scalar.nearest_f64(),
+            };
+            let zeros = scalars().filter(|scalar| scalar.nearest_f64() == Some(0.0)).count();
+            let distances = |see: &mut dyn FnMut(f64)| scalars().filter_map(distance).for_each(see);
+            statistics(&distances, origin as f64, zeros)
+        }
         _ => String::new(),
     }
+}
+
+/// An integer of at most 64 bits. As an `f64`, a large one may be wrong by more than the distance between such integers.
+fn short_integer(scalar: Scalar<'_>) -> Option<i128> {
+    let is_short = !matches!(scalar.kind(), LeafKind::I128 | LeafKind::U128);
+    Leaf::from(scalar).as_i128().filter(|_| is_short)
 }
 
 /// The result of one pass over the numbers.
@@ -80,7 +93,6 @@ struct Totals {
     sum: f64,
     low: f64,
     high: f64,
-    zeros: usize,
     nans: usize,
     infinite: usize,
 }
@@ -91,14 +103,13 @@ type Numbers<'a> = &'a dyn Fn(&mut dyn FnMut(f64));
 impl Totals {
     fn at(numbers: Numbers<'_>) -> Self {
         let (sum, low, high) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
-        let mut totals = Totals { finite: 0, sum, low, high, zeros: 0, nans: 0, infinite: 0 };
+        let mut totals = Totals { finite: 0, sum, low, high, nans: 0, infinite: 0 };
         numbers(&mut |number| {
             if number.is_finite() {
                 totals.finite += 1; // at most the numbers, as the other counts
                 totals.sum += number;
                 totals.low = totals.low.min(number);
                 totals.high = totals.high.max(number);
-                totals.zeros += usize::from(number == 0.0);
             } else if number.is_nan() {
                 totals.nans += 1;
             } else {
@@ -117,9 +128,11 @@ fn sum_of(numbers: Numbers<'_>, f: &dyn Fn(f64) -> f64) -> f64 {
 }
 
 /// ` (mean 0.1, sd 1, -2.3 … 2.2, 3 zeros, 1 NaN, 2 infinite)`
+///
+/// The numbers are relative to an origin.
 #[allow(clippy::cast_precision_loss, reason = "counts, for a mean of three digits")]
-fn statistics(numbers: Numbers<'_>) -> String {
-    let Totals { finite, sum, low, high, zeros, nans, infinite } = Totals::at(numbers);
+fn statistics(numbers: Numbers<'_>, origin: f64, zeros: usize) -> String {
+    let Totals { finite, sum, low, high, nans, infinite } = Totals::at(numbers);
     let mut parts = Vec::new();
     if finite > 0 {
         let count = finite as f64;
@@ -138,9 +151,9 @@ fn statistics(numbers: Numbers<'_>) -> String {
         } else {
             0.0
         };
-        parts.push(format!("mean {}", three_digits(mean)));
+        parts.push(format!("mean {}", three_digits(origin + mean)));
         parts.push(format!("sd {}", three_digits(deviation)));
-        parts.push(format!("{} … {}", three_digits(low), three_digits(high)));
+        parts.push(format!("{} … {}", three_digits(origin + low), three_digits(origin + high)));
     }
     if zeros > 0 {
         parts.push(counted(zeros, "zero", "zeros"));

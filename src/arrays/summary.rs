@@ -9,7 +9,7 @@ use crate::arrays::statistics::{SHORT_ARRAY, statistics_of};
 use crate::bug::missing;
 use crate::leaf::leaf_type::LeafType;
 use crate::message::joined;
-use crate::model::{Array, NodeKind, Tree, Value};
+use crate::model::{Array, LeafKind, NodeKind, Tree, Value};
 use crate::text::{LeafText, write_tree};
 use crate::treedef::node_ref::NodeRef;
 
@@ -101,8 +101,13 @@ impl<L: LeafType> LeafText for Shortened<'_, L> {
 fn summary_of<L: LeafType>(leaves: &[L], node: NodeRef<'_>) -> Option<String> {
     let shape = shape_of(node)?;
     let leaves = leaves.get(node.leaf_range())?;
-    let kind = leaves.first()?.kind();
     let scalars = || leaves.iter().filter_map(L::as_scalar);
-    have_one_kind(leaves.iter().map(L::kind))
-        .then(|| format!("{kind}[{}]{}", joined(&shape, ", "), statistics_of(scalars)))
+    let kinds = || leaves.iter().map(L::kind);
+    let kind = match leaves.first()?.kind() {
+        kind if have_one_kind(kinds()) => kind.name(),
+        // In a document, each number has a kind of its own.
+        _ if kinds().all(LeafKind::is_number) => "number",
+        _ => return None,
+    };
+    Some(format!("{kind}[{}]{}", joined(&shape, ", "), statistics_of(scalars)))
 }

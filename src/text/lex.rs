@@ -5,7 +5,7 @@ use crate::error::{Cause, Error, Result};
 use crate::model::{Leaf, LeafKind, Name};
 use crate::treedef::limits::too_much_work;
 
-use super::literal::is_bare;
+use super::literal::{RESERVED, is_bare};
 
 #[derive(Clone)]
 pub(super) struct Lexer<'t> {
@@ -164,7 +164,11 @@ impl<'t> Lexer<'t> {
             return Ok(Name::Owned(word.to_owned()));
         }
         self.at = at;
-        self.fail("a name")
+        let failed = self.fail("a name");
+        let hint =
+            || format!("a name such as `{word}`, a word of the notation, has backquotes around it");
+        let is_reserved = RESERVED.contains(&word);
+        failed.map_err(|error| if is_reserved { error.with_hint(hint()) } else { error })
     }
 
     /// The rest of a quoted text. Its opening quote was read.

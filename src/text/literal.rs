@@ -7,7 +7,7 @@ use crate::message::is_invisible;
 use crate::model::LeafKind;
 
 /// Words of the grammar and primitive types, which are not bare names. `inff32` is an infinity.
-const RESERVED: [&str; 30] = [
+pub(crate) const RESERVED: [&str; 30] = [
     "static", "None", "Some", "true", "false", "inf", "nan", "none", "opaque", "_", "bool", "i8",
     "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "f32", "f64", "char", "str",
     "bytes", "usize", "isize", "inff32", "inff64",

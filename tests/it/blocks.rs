@@ -225,6 +225,13 @@ fn statistics_of_numbers_of_any_size() {
     assert_snapshot!(of([0.1, 0.1]), @"f64[8] (mean 0.1, sd 0, 0.1 … 0.1)");
     assert_snapshot!(of([1e9, 1e9 + 1e-3]), @"f64[8] (mean 1e9, sd 5e-4, 1e9 … 1e9)");
     assert_snapshot!(of([f64::INFINITY, -0.0]), @"f64[8] (mean 0, sd 0, 0 … 0, 4 zeros, 4 infinite)");
+    // As floats, neighbours are equal.
+    let ids: Vec<i64> = (0..200).map(|id| 1_700_000_000_000_000_000 + id).collect();
+    assert_snapshot!(Tree::of(&ids).unwrap().summary(), @"i64[200] (mean 1.7e18, sd 57.7, 1.7e18 … 1.7e18)");
+    let ids: Vec<u64> = (0..200).map(|id| if id == 3 { 0 } else { u64::MAX - id }).collect();
+    assert_snapshot!(Tree::of(&ids).unwrap().summary(), @"u64[200] (mean 1.84e19, sd 1.3e18, 0 … 1.84e19, 1 zero)");
+    let mixed: Tree<treedef::Leaf> = serde_json::from_str("[-1, 2, 0.5, 0, 3, 4.5, 6]").unwrap();
+    assert_snapshot!(mixed.summary(), @"number[7] (mean 2.14, sd 2.34, -1 … 6, 1 zero)");
 }
 
 #[test]

@@ -394,7 +394,7 @@ fn errors_of_a_value_say_what_was_expected() {
     assert_snapshot!(error::<Value>(r#"b"\xg0""#), @r#"expected two hexadecimal digits after `\x`, found `\xg0"` at byte 2"#);
     assert_snapshot!(error::<Value>(r#"b"é""#), @r#"expected an ASCII character, an escape or a closing quote, found `é"` at byte 2"#);
     assert_snapshot!(error::<Value>("[1; 99999999]"), @"99999985 nodes to visit, the limit is 16777216 at byte 12 (see `Limits::max_work`)");
-    assert_snapshot!(error::<Value>("none"), @"expected a name, found `none` at byte 0");
+    assert_snapshot!(error::<Value>("none"), @"expected a name, found `none` at byte 0 (a name such as `none`, a word of the notation, has backquotes around it)");
 }
 
 #[test]
@@ -402,6 +402,7 @@ fn errors_of_a_value_say_what_was_expected() {
 fn errors_of_a_path_say_what_was_expected() {
     assert_snapshot!(error::<Path>("a b"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 2 (a name with such a character has backquotes around it)"#);
     assert_snapshot!(error::<Path>("my-layer.w"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `-layer.w` at byte 2 (a name with such a character has backquotes around it)"#);
+    assert_snapshot!(error::<Path>("resp.bytes"), @"expected a name, found `bytes` at byte 5 (a name such as `bytes`, a word of the notation, has backquotes around it)");
     assert_snapshot!(error::<Path>("..a"), @"expected a name, found `.a` at byte 1");
     assert_snapshot!(error::<Path>("["), @"expected a value, found the end at byte 1");
     assert_snapshot!(error::<Path>("[]"), @"expected a value, found `]` at byte 1");
