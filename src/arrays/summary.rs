@@ -18,7 +18,7 @@ struct Summary<'a, L>(&'a Tree<L>);
 
 impl<L: LeafType> Tree<L> {
     /// The tree in few lines: an array of more than six elements is its kind, its shape and
-    /// statistics of its numbers.
+    /// statistics of its numbers. Their kind is `number` if they have several.
     ///
     /// These are the mean, the standard deviation (sd) and the range of the finite numbers, rounded
     /// to three digits, and how many numbers are zero, NaN or infinite. `{:#}` prints one field a
