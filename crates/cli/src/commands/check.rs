@@ -10,7 +10,7 @@ use treedef::Leaf;
 use treedef::{LeafKind, NodeKind, NodeRef, Tree};
 use treedef_tensors::__display_shape;
 
-use crate::args::{Check, Folds, Json, Limits};
+use crate::args::{Check, Folds, Limits};
 use crate::color::{counted, grouped};
 use crate::comparing::notation::{self, ExpectedKind, FoldedChildren, NumberClass};
 use crate::failure::{Failure, Result};
@@ -93,7 +93,7 @@ impl Expected {
         side: &Side,
         most: usize,
     ) -> Result<Vec<Violation>> {
-        let violations = match (self, document) {
+        match (self, document) {
             (Expected::Structure(expected, _, like), document) => {
                 forms(document, args.reading.limits).and_then(|found| {
                     let sides = [(&**expected, like), (&found, side)];
@@ -106,8 +106,7 @@ impl Expected {
             }
             #[cfg(feature = "schema")]
             _ => Err(Failure::new("it has no values")),
-        };
-        violations.map_err(|failure| failure.in_file(name))
+        }
     }
 }
 
@@ -120,6 +119,7 @@ fn violations_of_schema(
 ) -> Result<Vec<Violation>> {
     args.reading.limits.expect_visits(tree.treedef(), tree.leaves().len())?;
     let tree = scope.of_one(tree)?;
+    scope.remember(&[tree.treedef()]);
     let tree = numbers(tree, HalfFormat::Double)?;
     schema.tell_rounding(&tree, name, args.reading.strict)?;
     let all = schema.violations(&tree, most.saturating_add(1))?;
@@ -128,18 +128,18 @@ fn violations_of_schema(
 }
 
 pub(super) fn check(args: &Check) -> Result<bool> {
-    let Check { files, reading, max, json: Json { json }, .. } = args;
-    let (reading, json) = (*reading, *json);
+    let Check { files, reading, max, .. } = args;
     let (expected, scope) = (Expected::of(args)?, Scope::of(&args.part)?);
     let most = if *max == 0 { usize::MAX } else { *max };
     let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
-        let input = input::open(file, reading, Format::Json)?;
+        let input = input::open(file, *reading, Format::Json)?;
         let (name, side) = (input.name.clone(), Side::of(&input));
         let mut found = Vec::new();
-        let violations = |document: Document, reported: usize| {
+        let violations = |place: DocumentPlace, document: Document, reported: usize| {
             let most = most.saturating_sub(reported);
-            expected.violations(document, (args, &name, &scope), &side, most)
+            let found = expected.violations(document, (args, &name, &scope), &side, most);
+            found.map_err(|failure| failure.in_file(&place.in_file(&name)))
         };
         let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);
         // The header of a file of tensors has no values for a schema.
@@ -149,7 +149,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
             while found.len() <= most
                 && let Some((place, tree)) = documents.next()?
             {
-                let new = violations(Document::Tree(tree), found.len())?;
+                let new = violations(place, Document::Tree(tree), found.len())?;
                 found.extend(new.into_iter().map(|violation| (place, violation)));
             }
             documents.warn();
@@ -158,28 +158,38 @@ pub(super) fn check(args: &Check) -> Result<bool> {
                 return Err(Failure::at(name, "it has no values, pass it as `--like`"));
             }
             let document = if has_values { input.document()? } else { input.values()? };
-            let new = violations(document, 0)?;
+            let new = violations(DocumentPlace::Whole, document, 0)?;
             found.extend(new.into_iter().map(|violation| (DocumentPlace::Whole, violation)));
         }
         is_stopped |= found.len() > most;
         let found = found.into_iter().take(most);
         all.extend(found.map(|(place, violation)| (name.clone(), place, violation)));
     }
-    #[cfg(feature = "schema")]
-    if let Expected::Schema(_) = expected {
+    let is_ok = print_violations(all, is_stopped.then_some(most), args)?;
+    if !is_stopped {
         scope.expect_matched()?;
     }
+    Ok(is_ok)
+}
+
+/// Prints the violations. `stopped` is the number after which the search ended.
+fn print_violations(
+    all: Vec<(String, DocumentPlace, Violation)>,
+    stopped: Option<usize>,
+    args: &Check,
+) -> Result<bool> {
     let ok = all.is_empty();
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let count = counted(number(all.len()), "violation", "violations");
-    let count = match (is_stopped, files.len()) {
-        (false, _) => count,
-        (true, 1) => format!("at least {count}, stopped after {} (`--max`)", grouped(number(most))),
-        (true, _) => {
-            format!("at least {count}, stopped after {} of a file (`--max`)", grouped(number(most)))
+    let count = match stopped {
+        None => count,
+        Some(most) => {
+            let of_each = if args.files.len() == 1 { "" } else { " of a file" };
+            let most = grouped(number(most));
+            format!("at least {count}, stopped after {most}{of_each} (`--max`)")
         }
     };
-    if json {
+    if args.json.json {
         let object =
             |(file, place, Violation { path, message }): (String, DocumentPlace, Violation)| {
                 let mut object = place.to_json(&file);
@@ -188,7 +198,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
                 object
             };
         print_json(&all.into_iter().map(object).collect::<Vec<_>>())?;
-        if is_stopped {
+        if stopped.is_some() {
             message!("treedef: {count}");
         }
         return Ok(ok);
@@ -286,6 +296,7 @@ fn violations_of_structure(
         let spelled = path_in(tree.treedef(), at, are_texts);
         tree.subtree(spelled.as_ref().unwrap_or(at)).map(Cow::Owned)
     })?;
+    scope.remember(&[expected.treedef(), found.treedef()]);
     let mut checker = Checker {
         expected: expected.leaves(),
         found: found.leaves(),

@@ -1,9 +1,7 @@
 //! The part of two documents that is compared.
 
 use std::borrow::Cow;
-#[cfg(feature = "schema")]
 use std::cell::RefCell;
-#[cfg(feature = "schema")]
 use std::collections::HashSet;
 
 use treedef::{Change, ChangeKind, NodeRef, Path, Pattern, Tree, TreeDef};
@@ -13,7 +11,6 @@ use crate::args::ScopeArgs;
 use crate::comparing::tensor_file::{TensorFile, TensorSlot};
 use crate::failure::{Failure, Result};
 use crate::formats::keys::path_in;
-#[cfg(feature = "schema")]
 use crate::paths::shown_pattern;
 use crate::reading::parse::Document;
 
@@ -25,9 +22,17 @@ pub(super) struct Scope {
     at: Option<Path>,
     only: Vec<Pattern>,
     ignore: Vec<Pattern>,
-    /// The numbers of the `only` that matched something in a document of its own.
-    #[cfg(feature = "schema")]
-    matched: RefCell<HashSet<usize>>,
+    matches: RefCell<Matches>,
+}
+
+/// What each `only` matched in the documents of a check so far.
+#[derive(Default)]
+struct Matches {
+    /// The numbers of those that matched something.
+    matched: HashSet<usize>,
+    num_documents: usize,
+    /// The sides that were compared last.
+    last: Vec<TreeDef>,
 }
 
 impl Scope {
@@ -40,8 +45,7 @@ impl Scope {
             at: at.transpose()?,
             only: all(&part.only)?,
             ignore: all(&part.ignore)?,
-            #[cfg(feature = "schema")]
-            matched: RefCell::default(),
+            matches: RefCell::default(),
         })
     }
 
@@ -83,36 +87,61 @@ impl Scope {
     }
 
     /// The parts of two sides. A side without the part is used as a whole, such as a model that is compared
-    /// with a training that contains one. At least one side must have the part, and match each `--only`.
+    /// with a training that contains one. At least one side must have the part.
     pub(super) fn of_both<T: HasStructure>(
         &self,
         sides: [T; 2],
         part: impl Fn(&T, &Path) -> treedef::Result<T>,
     ) -> Result<[T; 2]> {
-        let sides = match &self.at {
-            Some(at) => {
-                let parts = sides.each_ref().map(|side| part(side, at));
-                if let [Err(_), Err(error)] = parts {
-                    return Err(Failure::new(format!("`--at`: {error}")));
-                }
-                let [old, new] = sides;
-                let [old_part, new_part] = parts;
-                [old_part.unwrap_or(old), new_part.unwrap_or(new)]
-            }
-            None => sides,
-        };
-        self.expect_matches(sides.each_ref())?;
-        Ok(sides)
+        let Some(at) = &self.at else { return Ok(sides) };
+        let parts = sides.each_ref().map(|side| part(side, at));
+        if let [Err(_), Err(error)] = parts {
+            return Err(Failure::new(format!("`--at`: {error}")));
+        }
+        let [old, new] = sides;
+        let [old_part, new_part] = parts;
+        Ok([old_part.unwrap_or(old), new_part.unwrap_or(new)])
     }
 
     /// Checks that each `--only` matches something on at least one side. A pattern with a mistake in it would
     /// find no difference.
     pub(super) fn expect_matches<T: HasStructure>(&self, sides: [&T; 2]) -> Result<()> {
-        let sides = sides.map(HasStructure::structure);
-        let is_unmatched = |pattern: &&Pattern| !sides.iter().any(|side| is_in(side, pattern));
-        let Some(pattern) = self.only.iter().find(is_unmatched) else { return Ok(()) };
-        let [old, new] = sides.map(units);
-        let message = no_match(&[old?, new?], pattern, |()| "a leaf".to_owned());
+        self.matches.take();
+        self.remember(&sides.map(HasStructure::structure));
+        self.expect_matched()
+    }
+
+    /// Remembers which `--only` match something on a side of a comparison.
+    pub(super) fn remember(&self, sides: &[&TreeDef]) {
+        if self.only.is_empty() {
+            return;
+        }
+        let mut matches = self.matches.borrow_mut();
+        for (number, pattern) in self.only.iter().enumerate() {
+            if !matches.matched.contains(&number) && sides.iter().any(|side| is_in(side, pattern)) {
+                matches.matched.insert(number);
+            }
+        }
+        matches.num_documents += 1;
+        matches.last = sides.iter().copied().cloned().collect();
+    }
+
+    /// Checks that each `--only` matched something in at least one of the documents so far.
+    pub(super) fn expect_matched(&self) -> Result<()> {
+        let matches = self.matches.borrow();
+        let mut all = self.only.iter().enumerate();
+        let unmatched = all.find(|(number, _)| !matches.matched.contains(number));
+        let message = match (unmatched, matches.num_documents) {
+            // Without a document, there was nothing to match.
+            (None, _) | (_, 0) => return Ok(()),
+            (Some((_, pattern)), 1) => {
+                let sides: Vec<_> = matches.last.iter().map(units).collect::<Result<_>>()?;
+                no_match(&sides, pattern, |()| "a leaf".to_owned())
+            }
+            (Some((_, pattern)), _) => {
+                format!("no match: nothing in the documents fits `{}`", shown_pattern(pattern))
+            }
+        };
         Err(Failure::new(format!("`--only`: {message}")))
     }
 
@@ -120,27 +149,7 @@ impl Scope {
     #[cfg(feature = "schema")]
     pub(super) fn of_one<L: Clone>(&self, tree: Tree<L>) -> Result<Tree<L>> {
         let part = self.at.as_ref().map(|at| tree.subtree(at));
-        let tree =
-            part.unwrap_or(Ok(tree)).map_err(|error| Failure::new(format!("`--at`: {error}")))?;
-        let mut matched = self.matched.borrow_mut();
-        for (number, pattern) in self.only.iter().enumerate() {
-            if !matched.contains(&number) && is_in(tree.treedef(), pattern) {
-                matched.insert(number);
-            }
-        }
-        Ok(tree)
-    }
-
-    /// Checks that each `--only` matched something in at least one of these documents.
-    #[cfg(feature = "schema")]
-    pub(super) fn expect_matched(&self) -> Result<()> {
-        let matched = self.matched.borrow();
-        let mut all = self.only.iter().enumerate();
-        let Some((_, pattern)) = all.find(|(number, _)| !matched.contains(number)) else {
-            return Ok(());
-        };
-        let pattern = shown_pattern(pattern);
-        Err(Failure::new(format!("`--only`: no match: nothing in the documents fits `{pattern}`")))
+        part.unwrap_or(Ok(tree)).map_err(|error| Failure::new(format!("`--at`: {error}")))
     }
 
     pub(super) fn of_documents(
@@ -148,7 +157,7 @@ impl Scope {
         sides: [Document; 2],
         are_texts: bool,
     ) -> Result<[Document; 2]> {
-        self.of_both(sides, |document, at| {
+        let sides = self.of_both(sides, |document, at| {
             let spelled = path_in(document.treedef(), at, are_texts);
             let at = spelled.as_ref().unwrap_or(at);
             Ok(match document {
@@ -157,7 +166,9 @@ impl Scope {
                 Document::Structure(treedef) => Document::Structure(treedef.node(at)?.to_treedef()),
                 Document::Tensors(tree) => Document::Tensors(tree.subtree(at)?),
             })
-        })
+        })?;
+        self.expect_matches(sides.each_ref())?;
+        Ok(sides)
     }
 
     /// The tensors of two files, with their names in the part.
@@ -171,6 +182,7 @@ impl Scope {
         };
         let trees = [old.tree.clone(), new.tree.clone()];
         let [a, b] = self.of_both(trees, |tree, at| tree.subtree(at).and_then(named))?;
+        self.expect_matches([&a, &b])?;
         Ok([old.with_tree(a), new.with_tree(b)])
     }
 }

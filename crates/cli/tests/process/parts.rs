@@ -96,6 +96,35 @@ fn a_part_of_a_document_is_checked() {
     assert_eq!(run(&["check", &model, "--like", &model, "--at", "model"]).2, Some(2));
 }
 
+/// The lines of a file have an `--only` together, and an error of one line names it.
+#[test]
+fn a_part_that_only_some_lines_have_is_checked() {
+    let folder = Folder::new("parts-of-lines");
+    let [lines, like, schema] =
+        ["log.jsonl", "like.json", "schema.json"].map(|name| folder.path(name));
+    fs::write(&lines, "{\"id\": 1}\n{\"id\": 2, \"extra\": \"x\"}\n{\"id\": \"3\"}\n").unwrap();
+    fs::write(&like, r#"{"id": 1}"#).unwrap();
+    let objects = r#"{"properties": {"id": {"type": "integer"}, "extra": {"type": "integer"}}}"#;
+    fs::write(&schema, objects).unwrap();
+    for (reference, found) in
+        [(["--like", &like], ".extra: not expected here"), (["--schema", &schema], ".extra: ")]
+    {
+        let of = |options: &[&str]| run(&[&["check", &lines], &reference[..], options].concat());
+        let (violations, said, code) = of(&["--only", "extra"]);
+        let expected = format!("{lines}:2: {found}");
+        assert!(violations.starts_with(&expected) && code == Some(1), "{violations}{said}");
+        assert_eq!(violations.lines().count(), 1);
+        // The violations are printed, and the mistake is told.
+        let (violations, said, code) = of(&["--only", "id", "--only", "typo"]);
+        let told = "`--only`: no match: nothing in the documents fits `.typo`";
+        assert!(violations.starts_with(&format!("{lines}:3: .id: ")), "{violations}");
+        assert!(said.contains(told) && code == Some(2), "{said}");
+        let (_, said, code) = of(&["--at", "extra"]);
+        assert!(said.starts_with(&format!("treedef: {lines}:1: `--at`: ")), "{said}");
+        assert_eq!(code, Some(2));
+    }
+}
+
 /// A key of each side is spelled as the other side has it.
 #[test]
 fn a_part_of_another_format_has_the_paths_of_the_old_file() {
