@@ -95,7 +95,7 @@ impl Format {
 
     /// Whether programs choose the widths of numbers freely, so that the widths have no meaning.
     pub(crate) fn has_free_widths(self) -> bool {
-        matches!(self, Format::Cbor | Format::Msgpack | Format::Ron)
+        matches!(self, Format::Cbor | Format::Msgpack | Format::Ron | Format::Toml)
     }
 
     /// Whether only texts are keys, so that a key that is a number becomes one.

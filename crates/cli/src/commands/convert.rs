@@ -91,12 +91,18 @@ fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
     if to == Format::Tree { Ok(tree) } else { trees::numbers(tree, halves) }
 }
 
-/// The types of short floats, which a text does not keep, and of small ones, which only files of tensors
-/// have. Other losses of types are found by reading the output.
+/// The types of short floats, which a text does not keep, and of small ones and of those of numpy alone, which
+/// only files of tensors have. Other losses of types are found by reading the output.
 fn halves(to: Format, types: BTreeSet<String>) -> BTreeSet<String> {
+    let is_of_numpy = |dtype: &str| {
+        ["str", "bytes", "datetime64", "timedelta64"].iter().any(|start| dtype.starts_with(start))
+    };
     let is_short = |dtype: &str| matches!(dtype, "f16" | "bf16" | "f32");
     let is_small = |dtype: &str| ["f4", "f6_", "f8_"].iter().any(|start| dtype.starts_with(start));
-    types.into_iter().filter(|dtype| is_short(dtype) && to.is_text() || is_small(dtype)).collect()
+    types
+        .into_iter()
+        .filter(|dtype| is_short(dtype) && to.is_text() || is_small(dtype) || is_of_numpy(dtype))
+        .collect()
 }
 
 /// Writes each line when it is read. JSON can hold everything that was in JSON, so nothing is lost.
@@ -180,6 +186,22 @@ fn write_rest(
     written.lost.splice(0..0, rest.beside.lost().into_iter().map(Loss::of));
     if rest.has_tags {
         written.lost.insert(0, Loss::of("tags such as `!Ref`"));
+    }
+    if rest.has_anchors {
+        written.lost.insert(0, Loss::of("anchors and merge keys, which are written out there"));
+    }
+    if rest.has_undefined {
+        written.lost.insert(0, Loss::of("`undefined` of CBOR, which is null there"));
+    }
+    if rest.has_damaged_texts {
+        written.lost.insert(0, Loss::of("texts that are not UTF-8, which are bytes there"));
+    }
+    if rest.has_structs && to == Format::Ron {
+        let what = "structs and tuples of RON, which are maps and lists there";
+        written.lost.insert(0, Loss::of(what));
+    }
+    if let Some(name) = &rest.ron_name {
+        written.lost.insert(0, Loss::of(format!("names of RON, such as `{name}`")));
     }
     if rest.has_extensions {
         written.lost.insert(0, Loss::of("extensions of MessagePack, which are lists there"));

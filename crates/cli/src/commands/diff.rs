@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
-use treedef::{Change, ChangeKind, Leaf, LeafKind, Tolerance, Tree};
+use treedef::{Change, ChangeKind, Leaf, LeafKind, NodeKind, Tolerance, Tree};
 use treedef_tensors::{__is_of_structure, __leaf_names};
 
 use crate::args::{ReadArgs, Renaming};
@@ -19,8 +19,8 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::keys::with_keys_of;
 use crate::numbers::exact;
-use crate::paths::{node_at, part_at, shown};
-use crate::reading::input::{self, Input};
+use crate::paths::{node_at, part_at, readable, shown};
+use crate::reading::input::{self, DocumentExtras, Input};
 use crate::reading::parse::Document;
 use crate::reading::progress::Progress;
 use crate::tensors::trees::{TensorLeaf, has_arrays, kinds};
@@ -102,7 +102,16 @@ pub(super) fn diff(
     // values.
     let are_lines = [old.format, new.format] == [Format::Jsonl; 2];
     let is_outline = of_tensors == [true; 2] || structure && are_lines;
-    let read = |input: Input| if is_outline { input.document() } else { input.values() };
+    let mut extras = Vec::new();
+    let mut read = |input: Input| match input.format {
+        Format::Toml | Format::Yaml if patch && same_format => {
+            let (tree, rest) = input.tree_and_rest()?;
+            extras.push(rest);
+            Ok(Document::Tree(tree))
+        }
+        _ if is_outline => input.document(),
+        _ => input.values(),
+    };
     let formats = [old.format, new.format];
     let are_texts = formats.into_iter().any(Format::has_text_keys);
     let names = [old.name.clone(), new.name.clone()];
@@ -147,7 +156,11 @@ pub(super) fn diff(
                 let changes = with_kinds(changes, &exact.0, &exact.1);
                 return report(changes, json, style.typed());
             }
-            diff_values(&plain(old), plain(new), options, style, Vec::new())
+            let lines = match &*extras {
+                [of_old, of_new] => not_in_patch([of_old, of_new], [&old, &new]),
+                _ => Vec::new(),
+            };
+            diff_values(&plain(old), plain(new), options, style, lines)
         }
         (Document::Tensors(old), Document::Tensors(new)) => {
             let texts = |tree: Tree<TensorLeaf>| tree.map(|it| it.to_string());
@@ -164,6 +177,20 @@ pub(super) fn diff(
             report(without_renames(&old.diff(new), part), json, style.typed())
         }
     }
+}
+
+/// The differences of TOML or YAML that no patch has.
+fn not_in_patch([old, new]: [&DocumentExtras; 2], trees: [&Tree<Leaf>; 2]) -> Vec<Line> {
+    let [is_list, becomes_list] = trees.map(|tree| tree.treedef().root().kind() == NodeKind::Seq);
+    let documents = match (old.is_many, new.is_many) {
+        (false, true) if becomes_list => Some("the documents, which are one list there"),
+        (true, false) if is_list && becomes_list => Some("the list, which is documents there"),
+        _ => None,
+    };
+    let dates = new.dates.not_made_from(&old.dates);
+    let dates =
+        dates.iter().map(|path| format!("the date at {}, which is a text there", readable(path)));
+    documents.map(str::to_owned).into_iter().chain(dates).map(|line| (line, None)).collect()
 }
 
 /// Opens two files of tensors, and shows the progress of reading.

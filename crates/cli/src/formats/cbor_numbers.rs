@@ -229,6 +229,19 @@ fn bignums(bytes: &[u8]) -> Vec<Bignum> {
     numbers
 }
 
+/// Whether a document has `undefined`, which serde has as null.
+pub(crate) fn has_undefined(bytes: &[u8]) -> bool {
+    let mut at = 0_usize;
+    while let Some((kind, value, length)) = head(bytes, at) {
+        if bytes.get(at) == Some(&0xf7) {
+            return true;
+        }
+        let content = value.filter(|_| matches!(kind, 2 | 3)).unwrap_or_default();
+        at = at.saturating_add(length).saturating_add(content.try_into().unwrap_or(usize::MAX));
+    }
+    false
+}
+
 /// The bytes in pieces from a position on, and their end.
 fn pieces(bytes: &[u8], mut at: usize) -> Option<(Vec<u8>, usize)> {
     let mut all = Vec::new();

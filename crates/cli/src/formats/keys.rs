@@ -222,6 +222,21 @@ impl RespelledKeys {
     }
 }
 
+/// The tree with one spelling of each key, for formats whose programs choose the widths of numbers.
+pub(crate) fn with_free_keys<L: Clone>(tree: Tree<L>) -> treedef::Result<Tree<L>> {
+    if !any_has_others(tree.treedef().root()) {
+        return Ok(tree);
+    }
+    tree.edit_up(|_, made| {
+        let root = made.treedef().root();
+        let keys: Vec<Value> = root.entry_keys().iter().map(key_form).collect();
+        if keys == root.entry_keys() {
+            return Ok(Edit::Keep);
+        }
+        Ok(Edit::Replace(with_keys(made, &keys)?))
+    })
+}
+
 /// A map with other keys.
 fn with_keys<L: Clone>(map: &Tree<L>, keys: &[Value]) -> treedef::Result<Tree<L>> {
     let mut entries: Vec<_> = keys.iter().zip(map.treedef().root().children()).collect();

@@ -95,6 +95,16 @@ impl Dates {
         self.paths.is_empty() && self.places.is_empty()
     }
 
+    /// The paths at which a patch of the old document makes texts of these dates.
+    pub(crate) fn not_made_from(&self, old: &Self) -> Vec<Path> {
+        let is_kept =
+            |path: &Path| old.paths.contains(path) || old.places.contains(&place_of(path));
+        let mut lost: Vec<Path> =
+            self.paths.iter().filter(|path| !is_kept(path)).cloned().collect();
+        lost.sort_by_cached_key(ToString::to_string);
+        lost
+    }
+
     /// Forgets the places in lists whose indices a patch changed. In a list of nothing but dates, each text
     /// remains one.
     pub(crate) fn drop_moved(&mut self, changes: &[Change<Tree<Leaf>>]) {

@@ -119,6 +119,22 @@ pub(crate) fn has_tags(text: &str, limits: Limits) -> bool {
     text.contains('!') && documents(text).iter().any(is_refused)
 }
 
+/// Whether a readable text has anchors, whose values are written out.
+pub(crate) fn has_anchors(text: &str, limits: Limits) -> bool {
+    let is_refused = |part: &YamlDocument<'_>| {
+        let mut options = options(limits, false);
+        options.budget.iter_mut().for_each(|budget| budget.max_anchors = 0);
+        let text = with_long_integers_as("!!str ", part.text);
+        let text = without_times(&text).unwrap_or(text);
+        let read = with_deserializer(&text, options, |yaml| IgnoredAny::deserialize(yaml));
+        read.is_err_and(|error| {
+            let breach = error.without_snippet();
+            matches!(breach, Error::Budget { breach: BudgetBreach::Anchors { .. }, .. })
+        })
+    };
+    text.contains('&') && documents(text).iter().any(is_refused)
+}
+
 /// Without tags if `refuses_tags`.
 fn options(limits: Limits, refuses_tags: bool) -> Options {
     use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};

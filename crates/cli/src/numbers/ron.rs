@@ -45,34 +45,81 @@ pub(crate) fn of_ron(text: &str, read: impl Fn(&str) -> Result<Tree<Leaf>>) -> R
 
 /// Such numbers outside of texts and comments.
 fn numbers(text: &str) -> Vec<LongNumber> {
-    let (mut numbers, mut at) = (Vec::new(), 0);
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let skipped = skipped(rest);
-        if skipped > 0 {
-            at += skipped;
-            continue;
-        }
-        let is_of_word = |c: char| c.is_alphanumeric() || "_-+.".contains(c);
-        let length = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        let raw = behind.trim_start_matches('#');
-        if matches!(word, "r" | "br") && raw.starts_with('"') {
-            let hashes = behind.len() - raw.len();
-            let end = format!("\"{}", "#".repeat(hashes));
-            let inside = raw.get(1..).or_bug();
-            let text = inside.find(&end).map_or(inside.len(), |text| text + end.len());
-            at += length + hashes + 1 + text;
-            continue;
-        }
+    let numbers = words(text).filter_map(|(at, word, behind)| {
         let number = ["f32", "f64"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
         let number = number.trim_end_matches('_');
-        if let Some(leaf) = long(&of_decimal(number)).filter(|_| !number.is_empty()) {
-            let place = at..at + length;
-            numbers.push(LongNumber { place, leaf, is_key: is_before_colon(behind) });
+        let leaf = long(&of_decimal(number)).filter(|_| !number.is_empty())?;
+        Some(LongNumber { place: at..at + word.len(), leaf, is_key: is_before_colon(behind) })
+    });
+    numbers.collect()
+}
+
+/// The first name of a struct or a variant, which the reader ignores.
+pub(crate) fn first_name(text: &str) -> Option<&str> {
+    let mut names = words(text).filter(|(_, word, behind)| {
+        let is_prefix = *word == "b" && behind.starts_with(['\'', '"'])
+            || *word == "r" && behind.starts_with('#');
+        let is_value = matches!(
+            *word,
+            "true"
+                | "false"
+                | "None"
+                | "Some"
+                | "inf"
+                | "NaN"
+                | "inff32"
+                | "inff64"
+                | "NaNf32"
+                | "NaNf64"
+        );
+        word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !is_prefix
+            && !is_value
+            && !is_before_colon(behind)
+    });
+    names.next().map(|(_, name, _)| name)
+}
+
+/// Whether there are structs or tuples, which the reader returns as maps and lists.
+pub(crate) fn has_structs(text: &str) -> bool {
+    let mut before = "";
+    words(text).any(|(_, word, behind)| {
+        let is_open = word == "(" && before != "Some" && !behind.trim_start().starts_with(')');
+        before = if word.starts_with(char::is_whitespace) { before } else { word };
+        is_open
+    })
+}
+
+/// The words outside of texts, comments and attributes, and all other characters: the place, the word, and
+/// the text behind it.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let skipped = skipped(rest);
+            if skipped > 0 {
+                at += skipped;
+                continue;
+            }
+            let is_of_word = |c: char| c.is_alphanumeric() || "_-+.".contains(c);
+            let length = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+            let length = length.max(rest.chars().next().map_or(1, char::len_utf8));
+            let (word, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
+            let raw = behind.trim_start_matches('#');
+            if matches!(word, "r" | "br") && raw.starts_with('"') {
+                let hashes = behind.len() - raw.len();
+                let end = format!("\"{}", "#".repeat(hashes));
+                let inside = raw.get(1..).or_bug();
+                let text = inside.find(&end).map_or(inside.len(), |text| text + end.len());
+                at += length + hashes + 1 + text;
+                continue;
+            }
+            let found = (at, word, behind);
+            at += length;
+            return Some(found);
         }
-        at += length.max(rest.chars().next().map_or(1, char::len_utf8));
-    }
-    numbers
+        None
+    })
 }
 
 fn is_before_colon(mut rest: &str) -> bool {
@@ -86,7 +133,7 @@ fn is_before_colon(mut rest: &str) -> bool {
     }
 }
 
-/// The length of the text, the character or the comment at the beginning.
+/// The length of the text, the character, the comment or the attribute at the beginning.
 fn skipped(rest: &str) -> usize {
     let char = |inside: &str| {
         let escaped = inside.strip_prefix('\\');
@@ -101,6 +148,7 @@ fn skipped(rest: &str) -> usize {
             // Unlike in TOML, three quotes have no meaning of their own.
             if rest.starts_with("\"\"") { 2 } else { toml_text_len(rest.as_bytes(), b'"') }
         }
+        None if rest.starts_with("#!") => rest.find(']').map_or(rest.len(), |end| end + 1),
         None => comment_len(rest),
     }
 }

@@ -17,10 +17,11 @@ use crate::format::Format;
 use crate::formats::cbor_tags::Tags;
 use crate::formats::duplicate_keys::resolved;
 use crate::formats::json_lines::{LineOptions, Lines};
-use crate::formats::msgpack_extensions::has_extensions;
+use crate::formats::keys::with_free_keys;
 use crate::formats::toml_dates::Dates;
 use crate::formats::yaml;
-use crate::numbers::exact;
+use crate::formats::{cbor_numbers, msgpack_extensions as msgpack};
+use crate::numbers::{exact, ron};
 use crate::reading::comments::has_comments;
 use crate::reading::compression::{Gzip, Zstd, is_zstd};
 use crate::reading::encodings::{Encoding, Utf8Reader};
@@ -54,8 +55,18 @@ pub(crate) struct DocumentExtras {
     pub(crate) has_comments: bool,
     /// Whether there are tags of YAML.
     pub(crate) has_tags: bool,
+    /// Whether there are anchors of YAML.
+    pub(crate) has_anchors: bool,
     /// Whether there are extensions of MessagePack.
     pub(crate) has_extensions: bool,
+    /// Whether there are texts of MessagePack that are not UTF-8.
+    pub(crate) has_damaged_texts: bool,
+    /// Whether there is `undefined` of CBOR.
+    pub(crate) has_undefined: bool,
+    /// The first name of a struct or a variant in RON.
+    pub(crate) ron_name: Option<String>,
+    /// Whether there are structs or tuples of RON.
+    pub(crate) has_structs: bool,
     /// Whether the tree is a sequence of several documents of a YAML file.
     pub(crate) is_many: bool,
     pub(crate) dates: Dates,
@@ -276,7 +287,8 @@ impl Input {
         self.with_bytes(|bytes, format, limits| {
             match values_of(bytes, (&name, format), duplicate_keys, limits)? {
                 Document::Tree(tree) if format.has_free_widths() => {
-                    Ok(Document::Tree(exact::with_doubles(tree).map(exact::with_free_width)))
+                    let tree = exact::with_doubles(tree).map(exact::with_free_width);
+                    Ok(Document::Tree(with_free_keys(tree)?))
                 }
                 document => Ok(document),
             }
@@ -336,16 +348,21 @@ impl Input {
                     let yaml = if format == Format::Yaml { text(bytes)? } else { "" };
                     let has_tags = yaml::has_tags(yaml, limits);
                     let is_many = yaml::num_documents(yaml) > 1;
-                    let has_extensions = format == Format::Msgpack && has_extensions(bytes);
-                    let beside = BesideTree::default();
+                    let of = |its_format: Format| if format == its_format { bytes } else { &[] };
+                    let ron = text(of(Format::Ron))?;
                     let rest = DocumentExtras {
                         has_comments,
                         has_tags,
-                        has_extensions,
+                        has_anchors: yaml::has_anchors(yaml, limits),
+                        has_extensions: msgpack::has_extensions(of(Format::Msgpack)),
+                        has_damaged_texts: msgpack::has_damaged_texts(of(Format::Msgpack)),
+                        has_undefined: cbor_numbers::has_undefined(of(Format::Cbor)),
+                        ron_name: ron::first_name(ron).map(str::to_owned),
+                        has_structs: ron::has_structs(ron),
                         is_many,
                         dates,
                         tags,
-                        beside,
+                        beside: BesideTree::default(),
                     };
                     Ok((tree, rest))
                 }

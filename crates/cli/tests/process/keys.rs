@@ -403,3 +403,38 @@ fn a_part_is_found_by_the_value_of_its_key() {
         assert_eq!((checked.status.code(), checked.stdout), (Some(0), vec![]), "{at}");
     }
 }
+
+/// A program chooses the width of a number, also of a key, and TOML has only one.
+#[test]
+fn widths_that_nobody_chose_do_not_matter() {
+    let folder = Folder::new("free-widths");
+    let files = [
+        ("a.msgpack", &b"\x81\x02\x01"[..]),
+        ("b.msgpack", b"\x81\xcd\x00\x02\x01"),
+        ("c.cbor", b"\xa1\x02\x01"),
+        ("d.yaml", b"2: 1\n"),
+        ("e.ron", b"{2: 1}"),
+    ];
+    let paths: Vec<String> = files.iter().map(|(name, _)| folder.path(name)).collect();
+    for (path, (_, bytes)) in paths.iter().zip(files) {
+        std::fs::write(path, bytes).unwrap();
+        assert_eq!(printed(&["show", path]).lines().last(), Some("{2u64: u64}"), "{path}");
+    }
+    let hash =
+        |path: &String| printed(&["fingerprint", path]).split(' ').next().unwrap().to_owned();
+    let hashes: Vec<_> = paths.iter().map(hash).collect();
+    assert!(hashes.iter().all(|other| *other == hashes[0]), "{hashes:?}");
+    // The patch is for either spelling.
+    let patch = folder.path("p.json");
+    std::fs::write(&paths[2], b"\xa1\x02\x05").unwrap();
+    std::fs::write(&patch, printed(&["diff", "--patch", &paths[0], &paths[2]])).unwrap();
+    let made = treedef(&["apply", &paths[1], &patch]).output().unwrap();
+    assert_eq!(made.stdout, b"\x81\x02\x05");
+
+    let [toml, json] = ["w.toml", "w.json"].map(|name| folder.path(name));
+    std::fs::write(&toml, "port = 8080\nx = [1, -300]\n").unwrap();
+    std::fs::write(&json, r#"{"port": 8080, "x": [1, -300]}"#).unwrap();
+    for (file, like) in [(&toml, &json), (&json, &toml)] {
+        assert_eq!(printed(&["check", file, "--like", like]), "");
+    }
+}

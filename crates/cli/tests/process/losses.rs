@@ -188,3 +188,81 @@ fn a_date_of_toml_does_not_move_to_a_text() {
     let dates = "d = [1979-05-28]\n";
     assert_eq!(patched("d = [1979-05-27, 1979-05-28]\n", dates), (dates.to_owned(), false));
 }
+
+/// Parts that a reader drops are told, also under another format.
+#[test]
+fn what_no_tree_has_is_told() {
+    let ron = b"Config(mode: Fast, p: (1, 2), w: Some(5), u: ())";
+    let names = |to| format!("not kept in {to}: names of RON, such as `Config`\n");
+    assert_eq!(told("a.ron", ron, "json"), names("json"));
+    let structs = "not kept in ron: structs and tuples of RON, which are maps and lists there\n";
+    assert_eq!(told("a.ron", ron, "ron"), names("ron") + structs);
+    let plain = b"#![enable(implicit_some)] {\"a\": true, \"Fast(\": [None, Some('('), ()], /* F() */ \"f\": inf, \"r\": r\"A(1)\"}";
+    assert_eq!(told("a.ron", plain, "ron"), "not kept in ron: comments\n");
+
+    let anchors = "anchors and merge keys, which are written out there";
+    for (text, has_some) in [
+        ("d: &d {a: 1}\nw: {<<: *d, b: 2}\n", true),
+        ("a: 1\n---\nb: &x 1\nt: !!timestamp 2001-01-01\n", true),
+        ("a: \"&d {a: 1}\"\nb: x & y\nt: !!timestamp 2001-01-01\n", false),
+    ] {
+        assert_eq!(told("a.yaml", text.as_bytes(), "yaml").contains(anchors), has_some, "{text}");
+    }
+
+    // {"a": undefined}, and {"a": "\xf7"} with a byte
+    let undefined = "not kept in cbor: `undefined` of CBOR, which is null there\n";
+    assert_eq!(told("a.cbor", b"\xa1\x61a\xf7", "cbor"), undefined);
+    assert_eq!(told("a.cbor", b"\xa1\x61a\x41\xf7", "cbor"), "");
+
+    // {"a": a text of the byte ff}
+    let damaged = "not kept in msgpack: texts that are not UTF-8, which are bytes there\n";
+    assert_eq!(told("a.msgpack", b"\x81\xa1a\xa1\xff", "msgpack"), damaged);
+    assert_eq!(told("a.msgpack", b"\x81\xa1a\xc4\x02\xa1\xff", "msgpack"), "");
+}
+
+/// A type that numpy alone has is told, in each format without it.
+#[test]
+fn types_of_numpy_are_told() {
+    let header = |descr: &str| {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}");
+        format!("{text:117}\n")
+    };
+    let array = |descr: &str, data: &[u8]| {
+        [b"\x93NUMPY\x01\x00\x76\x00", header(descr).as_bytes(), data].concat()
+    };
+    for to in ["json", "cbor", "tree"] {
+        let types = |name| format!("not kept in {to}: the types of values: {name}\n");
+        assert_eq!(told("a.npy", &array("<M8[s]", &[0; 8]), to), types("datetime64[s]"));
+        assert_eq!(told("a.npy", &array("<U1", b"x\0\0\0"), to), types("str"));
+    }
+}
+
+/// A patch has no dates of TOML and no documents of YAML.
+#[test]
+fn what_no_patch_has_is_told() {
+    let folder = Folder::new("patched");
+    let told = |format: &str, before: &str, after: &str| {
+        let [old, new] = ["old", "new"].map(|name| folder.path(&format!("{name}.{format}")));
+        fs::write(&old, before).unwrap();
+        fs::write(&new, after).unwrap();
+        let output = treedef(&["diff", "--patch", &old, &new]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (told.replace("treedef: not in the patch: ", ""), output.status.code())
+    };
+    let date = |path| format!("the date at {path}, which is a text there\n");
+    let (of_day, of_list) = ("d = 1979-05-27\n", "l = [1979-05-27]\n");
+    assert_eq!(told("toml", of_day, "d = 1979-05-28\nn = 07:30:00\n"), (date(".n"), Some(1)));
+    assert_eq!(told("toml", "d = \"1979-05-27\"\n", of_day), (date(".d"), Some(1)));
+    let longer = "l = [1979-05-27, 1979-05-28]\n";
+    assert_eq!(told("toml", of_list, longer), (String::new(), Some(1)));
+
+    let (one, two, list) = ("a: 1\n", "a: 2\n---\nb: 1\n", "- a: 2\n- b: 1\n");
+    let documents = "the documents, which are one list there\n".to_owned();
+    assert_eq!(told("yaml", one, two), (documents.clone(), Some(1)));
+    assert_eq!(told("yaml", list, two), (documents, Some(1)));
+    let of_list = "the list, which is documents there\n".to_owned();
+    assert_eq!(told("yaml", two, list), (of_list, Some(1)));
+    for (before, after) in [(two, one), (one, list), (two, "a: 3\n---\nb: 1\n---\nc: 1\n")] {
+        assert_eq!(told("yaml", before, after), (String::new(), Some(1)));
+    }
+}

@@ -180,7 +180,11 @@ fn keys_that_are_long_numbers_keep_their_digits() {
         assert_eq!(made.replace(": ", ":").replace(['\n'], "").replace("  ", ""), json, "{file}");
         for to in ["yaml", "ron"] {
             let made = folder.path(&format!("made.{to}"));
-            assert_eq!(run(&["convert", file, "-o", &made]).1, "", "{file} {to}");
+            let lost = format!(
+                "{file}: not kept in {to}: anchors and merge keys, which are written out there"
+            );
+            let told = if file == &yaml { format!("treedef: {lost}\n") } else { String::new() };
+            assert_eq!(run(&["convert", file, "-o", &made]).1, told, "{file} {to}");
             assert_eq!(run(&["diff", file, &made]), Default::default(), "{file} {to}");
         }
     }
