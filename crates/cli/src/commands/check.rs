@@ -86,6 +86,7 @@ impl Expected {
     }
 
     /// The violations of a document. If there are more than `most`, one more is returned.
+    #[cfg_attr(not(feature = "schema"), allow(unused_variables, reason = "only a schema warns"))]
     fn violations(
         &self,
         document: Document,
