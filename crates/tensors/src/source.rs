@@ -614,8 +614,8 @@ impl<'a> Source<'a> {
 
     /// Other tensors and texts from the same files.
     fn with(&self, tensors: Vec<StoredTensor<'a>>, metadata: Vec<(String, String)>) -> Self {
-        let Source { warnings, records, file, .. } = self.clone();
-        Source { warnings, records, file, ..Source::new(tensors, metadata) }
+        let (warnings, records) = (Arc::clone(&self.warnings), Arc::clone(&self.records));
+        Source { warnings, records, file: self.file.clone(), ..Source::new(tensors, metadata) }
     }
 
     /// The same tensors, with each alias as a tensor of its own. Saving them stores tied numbers once for
