@@ -230,6 +230,24 @@ fn parts_of_tensors_and_odd_offsets() -> Result {
     Ok(())
 }
 
+/// Also of types that candle stores as bytes.
+#[test]
+fn parts_of_all_types() -> Result {
+    for (name, tensor) in all_types()? {
+        let whole = source(&Tensors::from([(name.clone(), tensor.clone())]))?;
+        let whole = whole.get(&name).ok_or("no tensor")?.read_bytes()?.into_owned();
+        let part = Object(tensor.0.get(1)?);
+        let part = source(&Tensors::from([(name.clone(), part)]))?;
+        let part = part.get(&name).ok_or("no tensor")?.read_bytes()?;
+        assert_eq!(*part, whole[whole.len() / 2..], "{name}");
+    }
+    let packed = Tensor::from_raw_buffer(&[1, 2, 3], DType::F4, &[6], &Device::Cpu)?;
+    let source = source(&Tensors::from([("part".to_owned(), Object(packed.narrow(0, 1, 2)?))]))?;
+    let error = source.get("part").ok_or("no tensor")?.read_bytes().unwrap_err();
+    assert_snapshot!(error, @"the part of a tensor begins inside a byte (save the whole tensor)");
+    Ok(())
+}
+
 #[test]
 fn ties_stay_ties() -> Result {
     let Place { path, .. } = &place()?;

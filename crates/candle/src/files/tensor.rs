@@ -58,7 +58,12 @@ fn copy_bytes(tensor: &Tensor, offset: usize, to: &mut [u8]) -> io::Result<()> {
     let outside = || io::Error::from(io::ErrorKind::UnexpectedEof);
     let (storage, layout) = tensor.storage_and_layout();
     let Storage::Cpu(storage) = &*storage else { return Err(outside()) };
-    let start = layout.start_offset();
+    let start = match storage {
+        // Candle keeps the bytes of the file, for any number of elements.
+        CpuStorage::F6E2M3(_) | CpuStorage::F6E3M2(_) => packed_start(layout.start_offset(), 6)?,
+        CpuStorage::F4(_) => packed_start(layout.start_offset(), 4)?,
+        _ => layout.start_offset(),
+    };
     macro_rules! copy {
         ($numbers:ident, $bytes:expr) => {
             copy($numbers.get(start..).ok_or_else(outside)?, $bytes, offset, to).ok_or_else(outside)
@@ -75,12 +80,20 @@ fn copy_bytes(tensor: &Tensor, offset: usize, to: &mut [u8]) -> io::Result<()> {
         CpuStorage::F32(numbers) => copy!(numbers, |x| x.to_le_bytes()),
         CpuStorage::F64(numbers) => copy!(numbers, |x| x.to_le_bytes()),
         CpuStorage::F8E4M3(numbers) => copy!(numbers, |x| [x.to_bits()]),
-        // Candle keeps the bytes of the file, for any number of elements.
         CpuStorage::F6E2M3(bytes)
         | CpuStorage::F6E3M2(bytes)
         | CpuStorage::F4(bytes)
-        | CpuStorage::F8E8M0(bytes) => copy(bytes, |x| [*x], offset, to).ok_or_else(outside),
+        | CpuStorage::F8E8M0(bytes) => copy!(bytes, |x| [*x]),
     }
+}
+
+/// The first byte of a part of numbers of 4 or 6 bits.
+fn packed_start(numbers: usize, bits: usize) -> io::Result<usize> {
+    let bits = numbers.checked_mul(bits).filter(|bits| bits.is_multiple_of(8));
+    bits.map(|bits| bits / 8).ok_or_else(|| {
+        let message = "the part of a tensor begins inside a byte (save the whole tensor)";
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    })
 }
 
 /// Copies the bytes of numbers, from an offset on. `None` if there are fewer.
