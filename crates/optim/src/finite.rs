@@ -30,7 +30,7 @@ use treedef::{Path, Tree};
 use crate::error::{Error, LeafError, Result, place, places};
 use crate::leaf::Trainable;
 use crate::state::{GRADIENT, expect_alike, expect_kept};
-use crate::transform::contains;
+use crate::transform::{contains, running_statistics};
 use derivative::{Derivative, derivative};
 
 /// The result of a loss: a number, or a `Result` with one.
@@ -73,7 +73,7 @@ pub struct Estimate<T> {
 }
 
 /// The gradient by central differences of several steps, extrapolated to zero (Ridders). Tensors of
-/// integers have a gradient of zeros.
+/// integers, and tensors that are running statistics, have a gradient of zeros, as in `value_and_grad`.
 ///
 /// The steps begin at an eighth of the number, so that it keeps its sign in any unit, and shrink by factors
 /// of 4. The derivative with the smallest estimated error is returned; the estimate includes rounding and
@@ -92,18 +92,16 @@ pub fn gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
 ) -> Result<Estimate<T>> {
     let tree = L::tree(model)?;
     let coarse = L::coarse(model)?;
+    let constant = constants(&tree);
     let mut found = [tree.leaves().to_vec(), tree.leaves().to_vec()];
     for (leaf, original) in tree.leaves().iter().enumerate() {
-        let estimates = if original.is_float() {
-            differences(&loss, &tree, leaf, &coarse)?
-        } else {
-            Vec::new()
-        };
+        let is_moved = original.is_float() && !contains(&constant, leaf);
+        let estimates =
+            if is_moved { differences(&loss, &tree, leaf, &coarse)? } else { Vec::new() };
         let parts: [fn(&Derivative) -> f64; 2] = [|found| found.value, |found| found.error];
         for (leaves, part) in found.iter_mut().zip(parts) {
             let numbers: Vec<f64> = estimates.iter().map(part).collect();
-            let place =
-                if original.is_float() { original.with_numbers(&numbers) } else { original.zero() };
+            let place = if is_moved { original.with_numbers(&numbers) } else { original.zero() };
             let place = place.map_err(|source| failed(&tree, leaf, source))?;
             leaves.iter_mut().skip(leaf).take(1).for_each(|leaf| *leaf = place.clone());
         }
@@ -180,7 +178,8 @@ fn rounded_to(number: f64, uncertainty: f64) -> String {
 /// Compares a gradient with central differences. Returns the number that differs most, with its path.
 ///
 /// A correct gradient has an error below 1e-8 for `f64`, and 1e-3 for `f32`, in any unit. [`Worst::untold`]
-/// lists leaves for which differences give no information. Tensors of integers are not compared.
+/// lists leaves for which differences give no information. Tensors of integers and running
+/// statistics are not compared.
 ///
 /// # Errors
 ///
@@ -199,7 +198,9 @@ pub fn check_gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     let coarse = L::coarse(model)?;
     let mut worst: Option<Worst> = None;
     let (mut undefined, mut untold): (Vec<Path>, Vec<Path>) = Default::default();
-    for (leaf, found) in leaves.iter().enumerate().filter(|(_, found)| found.is_float()) {
+    let constant = constants(&tree);
+    let is_compared = |(leaf, found): &(usize, &L)| found.is_float() && !contains(&constant, *leaf);
+    for (leaf, found) in leaves.iter().enumerate().filter(is_compared) {
         let expected = differences(&loss, &tree, leaf, &coarse)?;
         let found = found.to_numbers().map_err(|source| failed(&tree, leaf, source))?;
         for (index, (found, expected)) in found.into_iter().zip(expected).enumerate() {
@@ -232,6 +233,11 @@ pub fn check_gradient<L: Trainable, T: Serialize + DeserializeOwned, V: Loss>(
     }
     let worst = worst.ok_or(Error::NoLeaves { leaf: std::any::type_name::<L>() })?;
     Ok(Worst { undefined, untold, ..worst })
+}
+
+/// The tensors whose gradient is zero by definition. Dual numbers differentiate statistics that are numbers.
+fn constants<L: Trainable>(tree: &Tree<L>) -> Vec<Range<usize>> {
+    if L::IS_NUMBER { Vec::new() } else { running_statistics(tree.treedef()) }
 }
 
 /// The derivatives with respect to the numbers of one leaf. `coarse` leaves are rounded by the

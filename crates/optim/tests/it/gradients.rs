@@ -248,6 +248,36 @@ fn integers_have_no_differences() {
     assert_snapshot!(error.unwrap_err(), @"expected a loss of floats, found one of u32");
 }
 
+/// As `value_and_grad`, whose gradient for them is zero, though the loss depends on them.
+#[test]
+fn running_statistics_have_no_differences() {
+    #[derive(Serialize, Deserialize)]
+    struct Norm {
+        weight: Object<Tensor>,
+        running_mean: Object<Tensor>,
+        running_var: Object<Tensor>,
+    }
+    let tensor = |numbers: &[f64]| Object(Tensor::new(numbers, &Device::Cpu).unwrap());
+    let model = Norm {
+        weight: tensor(&[2.0, 3.0]),
+        running_mean: tensor(&[0.5, 0.25]),
+        running_var: tensor(&[1.0, 4.0]),
+    };
+    let loss = |norm: &Norm| {
+        let centred = (&norm.weight.0 - &norm.running_mean.0)?;
+        (centred / norm.running_var.0.sqrt()?)?.sqr()?.sum_all()
+    };
+    let (_, gradient) = candle::value_and_grad(loss, &model).unwrap();
+    let number = |norm: &Norm| loss(norm)?.to_scalar::<f64>();
+    let worst = finite::check_gradient::<Tensor, _, _>(number, &model, &gradient).unwrap();
+    assert!(worst.error < 1e-8, "{worst}");
+    let estimate = finite::gradient::<Tensor, _, _>(number, &model).unwrap();
+    for norm in [&estimate.gradient, &estimate.error, &gradient] {
+        assert_eq!(norm.running_mean.to_vec1::<f64>().unwrap(), [0.0; 2]);
+        assert_eq!(norm.running_var.to_vec1::<f64>().unwrap(), [0.0; 2]);
+    }
+}
+
 #[test]
 fn a_loss_of_many_numbers_or_none_that_is_reached() {
     let tensor = |x: f64| Object(Tensor::new(&[x, x], &Device::Cpu).unwrap());
