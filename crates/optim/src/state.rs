@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::__private::{OrBug, broken};
-use treedef::{NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{Difference, DifferenceKind, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::error::{Error, Result, STATE};
 use crate::leaf::Trainable;
@@ -260,7 +260,7 @@ impl<T, L: Trainable> State<T, L> {
     ) -> Result<()> {
         if self.treedef.as_ref() != Some(model.treedef()) {
             if let Some(treedef) = &self.treedef {
-                expect_same(MODEL, treedef, model.treedef())?;
+                expect_same_leaves(MODEL, treedef, model.treedef())?;
             }
             self.treedef = Some(model.treedef().clone());
             self.parameters_at = None;
@@ -268,7 +268,7 @@ impl<T, L: Trainable> State<T, L> {
         let treedef = self.treedef.as_ref().ok_or_else(|| broken("a state has no structure"))?;
         self.expect_all_present(treedef)?;
         if gradients.treedef() != treedef {
-            expect_same(GRADIENT, treedef, gradients.treedef())?;
+            expect_same_leaves(GRADIENT, treedef, gradients.treedef())?;
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
         expect_slots(treedef, model.leaves(), &self.slots)?;
@@ -314,6 +314,25 @@ pub(crate) fn expect_same(what: &'static str, expected: &TreeDef, found: &TreeDe
         Ok(_) => Ok(()),
         Err(source) => Err(Error::Structure { what, source }),
     }
+}
+
+/// As [`expect_same`], but statics may differ.
+fn expect_same_leaves(what: &'static str, expected: &TreeDef, found: &TreeDef) -> Result<()> {
+    match expect_same(what, expected, found) {
+        Err(Error::Structure { source, .. })
+            if only_statics(&source) && expected.num_leaves() == found.num_leaves() =>
+        {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Whether nodes differ only in values that are no leaves.
+pub(crate) fn only_statics(error: &treedef::Error) -> bool {
+    let differences = error.differences();
+    let is_static = |difference: &Difference| difference.kind == DifferenceKind::Static;
+    !differences.is_empty() && differences.iter().all(is_static)
 }
 
 /// Checks that leaves have the types and shapes of the parameters.

@@ -2,13 +2,14 @@
 
 use std::ops::{Range, RangeBounds};
 
-use treedef::{Difference, DifferenceKind, NodeRef, Path, Pattern, ToPattern, Tree, TreeDef};
+use treedef::{NodeRef, Path, Pattern, ToPattern, Tree, TreeDef};
 
 use super::Parameters;
 use super::error::{Error, Result, quoted};
 use super::interval::Interval;
 use super::plan::Constraint;
 use super::transform::{Block, RangeMap};
+use crate::state::only_statics;
 
 /// # Fix, bound, transform, tie
 ///
@@ -344,13 +345,6 @@ fn described(node: NodeRef<'_>) -> String {
         Some(leaf) => format!("{} {leaf}", leaf.kind()),
         None => format!("`{}`", node.to_treedef()),
     }
-}
-
-/// Whether nodes differ only in leaves that are not floats.
-fn only_statics(error: &treedef::Error) -> bool {
-    let differences = error.differences();
-    let is_static = |difference: &Difference| difference.kind == DifferenceKind::Static;
-    !differences.is_empty() && differences.iter().all(is_static)
 }
 
 /// Adds pairs to the table of ties: for each leaf, the first of all leaves that are tied together.

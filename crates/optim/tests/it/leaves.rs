@@ -3,10 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{Object, Tree};
+use treedef::{Flattener, LeafKind, Object, Tree};
 use treedef_optim::transform::clip_by_global_norm;
-use treedef_optim::{Optimiser, Trainable, TrainableArray, adamw, chain};
+use treedef_optim::{Optimiser, Trainable, TrainableArray, adamw, chain, sgd};
 
 const NUMBERS: [f64; 3] = [0.5, -1.5, 2.0];
 
@@ -131,6 +132,25 @@ fn a_static_of_the_model_may_change() {
         assert_eq!((model.1, &*model.2), (epoch - 1, "a"));
         model.1 = epoch;
     }
+}
+
+#[test]
+fn a_static_of_a_tree_may_change() {
+    let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    let tree = |epoch: usize, w: f64| floats.tree_as::<f64>(&(epoch, w, "a".repeat(epoch)));
+    let optimiser = sgd(0.5);
+    let mut state = optimiser.init_tree(&tree(0, 1.0).unwrap()).unwrap();
+    for epoch in 1..4 {
+        let mut model = tree(epoch, 1.0).unwrap();
+        optimiser.step_tree(&mut model, &mut tree(0, 0.5).unwrap(), &mut state).unwrap();
+        assert_eq!(model, tree(epoch, 0.75).unwrap());
+    }
+    let mut other = floats.tree_as::<f64>(&(3usize, 1.0, [7])).unwrap();
+    let error = optimiser.step_tree(&mut other, &mut tree(0, 0.5).unwrap(), &mut state);
+    assert_snapshot!(error.unwrap_err(), @r#"the model has another structure than the state (see `State::migrate`): expected `static "aaa"`, found `(static 7,)` at `.2`"#);
+    let mut nested = floats.tree_as::<f64>(&(0usize, [1.0], "")).unwrap();
+    let error = optimiser.step_tree(&mut tree(0, 1.0).unwrap(), &mut nested, &mut state);
+    assert_snapshot!(error.unwrap_err(), @"the gradient has another structure than the parameters: expected `*`, found `(*,)` at `.1`");
 }
 
 #[test]
