@@ -190,11 +190,11 @@ impl Module for Conv2d {
         let ConvOptions { stride, padding, dilation, groups } = self.options;
         let (_, _, height, width) = self.weight.dims4()?;
         let down = left_over(x, 2, height, self.options)?;
-        let y = if down == left_over(x, 3, width, self.options)? {
+        let y = if down == left_over(x, 3, width, self.options)? && down <= x.dim(2)? {
             x.conv2d(&self.weight, padding, stride, dilation, groups)?
         } else {
             // The gradient of candle 0.11 assumes the same number of unreached places in both
-            // directions.
+            // directions, and not more than the input has.
             let x = fitted(&fitted(x, 2, height, self.options)?, 3, width, self.options)?;
             x.conv2d(&self.weight, 0, stride, dilation, groups)?
         };

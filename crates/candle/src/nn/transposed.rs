@@ -160,6 +160,18 @@ fn grouped(
     Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 1)
 }
 
+/// With zeros at the end, and then without the padding at both sides.
+fn trimmed(y: &Tensor, dimension: usize, padding: usize, end: usize) -> Result<Tensor> {
+    let y = if end > 0 { y.pad_with_zeros(dimension, 0, end)? } else { y.clone() };
+    let size = y.dim(dimension)?;
+    let Some(kept) = size.checked_sub(2 * padding) else {
+        candle_core::bail!(
+            "a padding of {padding} takes more than the {size} places that there are"
+        );
+    };
+    y.narrow(dimension, padding, kept)
+}
+
 /// From `[batch, inputs, time]` to `[batch, outputs, time]`.
 impl Module for ConvTranspose1d {
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
@@ -170,15 +182,8 @@ impl Module for ConvTranspose1d {
         let y = grouped(&x.unsqueeze(2)?, &self.weight.unsqueeze(2)?, groups, |x, weight| {
             x.conv_transpose2d(weight, 0, 0, stride, dilation)
         })?;
-        let (y, end) = (y.squeeze(2)?, self.output_padding);
-        let y = if end > 0 { y.pad_with_zeros(2, 0, end)? } else { y };
-        let time = y.dim(2)?;
-        let Some(kept) = time.checked_sub(2 * padding) else {
-            candle_core::bail!(
-                "a padding of {padding} takes more than the {time} times that there are"
-            );
-        };
-        with_bias(y.narrow(2, padding, kept)?, self.bias.as_ref())
+        let y = trimmed(&y.squeeze(2)?, 2, padding, self.output_padding)?;
+        with_bias(y, self.bias.as_ref())
     }
 }
 
@@ -187,9 +192,18 @@ impl Module for ConvTranspose2d {
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         expect_output(x, &self.weight, self.options, self.output_padding)?;
         let ConvOptions { stride, padding, dilation, groups } = self.options;
-        let y = grouped(x, &self.weight, groups, |x, weight| {
-            x.conv_transpose2d(weight, padding, self.output_padding, stride, dilation)
-        })?;
+        let end = self.output_padding;
+        let run = |padding, end| {
+            grouped(x, &self.weight, groups, |x, weight| {
+                x.conv_transpose2d(weight, padding, end, stride, dilation)
+            })
+        };
+        let y = if end < stride {
+            run(padding, end)?
+        } else {
+            // The gradient of candle 0.11 would be larger than the input.
+            trimmed(&trimmed(&run(0, 0)?, 2, padding, end)?, 3, padding, end)?
+        };
         with_bias(y, self.bias.as_ref())
     }
 }
