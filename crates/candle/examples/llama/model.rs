@@ -2,7 +2,9 @@
 
 use candle_core::{IndexOp, Module, Result, Tensor};
 use candle_nn::kv_cache::ConcatKvCache;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use treedef_candle::nn::{
     Embedding, Initialiser, Linear, MultiHeadAttention, RmsNorm, Rope, RopeScaling, SwiGlu,
 };
@@ -42,6 +44,7 @@ pub(crate) struct Config {
     rms_norm_eps: f64,
     #[serde(default = "usual_theta")]
     rope_theta: f64,
+    #[serde(default, deserialize_with = "scaling")]
     rope_scaling: Option<RopeScaling>,
     /// Where newer files have both.
     rope_parameters: Option<RopeParameters>,
@@ -54,8 +57,26 @@ pub(crate) struct Config {
 #[derive(Deserialize)]
 struct RopeParameters {
     rope_theta: f64,
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "scaling")]
     scaling: Option<RopeScaling>,
+}
+
+/// The scaling of Llama 3, or none. With any other, the model would have other positions.
+fn scaling<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Option<RopeScaling>, D::Error> {
+    let map = Value::deserialize(from)?;
+    let kind = map.get("rope_type").or_else(|| map.get("type"));
+    match kind.unwrap_or(&Value::Null) {
+        Value::Null => Ok(None),
+        Value::String(kind) if kind == "default" => Ok(None),
+        Value::String(kind) if kind == "llama3" => {
+            RopeScaling::deserialize(map).map(Some).map_err(D::Error::custom)
+        }
+        other => Err(D::Error::custom(format_args!(
+            "expected the `rope_type` \"llama3\" or \"default\", found {other}"
+        ))),
+    }
 }
 
 fn usual_theta() -> f64 {
@@ -63,7 +84,7 @@ fn usual_theta() -> f64 {
 }
 
 impl Config {
-    fn rope(&self) -> Rope {
+    pub(crate) fn rope(&self) -> Rope {
         match &self.rope_parameters {
             Some(new) => Rope { theta: new.rope_theta, scaling: new.scaling },
             None => Rope { theta: self.rope_theta, scaling: self.rope_scaling },

@@ -301,3 +301,38 @@ fn a_training_that_is_killed_ends_with_the_same_bits() {
         }
     }
 }
+
+#[test]
+fn scalings_other_than_llama_3s_are_refused() {
+    let config = |rope: &str| {
+        let text = fs::read_to_string(tiny().join("config.json")).unwrap();
+        let text = text.replacen('{', &format!("{{{rope},"), 1);
+        serde_json::from_str::<Config>(&text).map(|config| config.rope())
+    };
+    let llama3 = r#""rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "original_max_position_embeddings": 32"#;
+    for (rope, theta, factor) in [
+        (r#""rope_scaling": null"#.to_owned(), 10_000.0, None),
+        (r#""rope_parameters": {"rope_theta": 5.0}"#.to_owned(), 5.0, None),
+        (r#""rope_parameters": {"rope_type": "default", "rope_theta": 5.0}"#.to_owned(), 5.0, None),
+        (format!(r#""rope_parameters": {{{llama3}, "rope_theta": 5.0}}"#), 5.0, Some(8.0)),
+        (format!(r#""rope_scaling": {{{llama3}}}"#), 10_000.0, Some(8.0)),
+    ] {
+        let found = config(&rope).unwrap();
+        assert_eq!((found.theta, found.scaling.map(|scaling| scaling.factor)), (theta, factor));
+    }
+    let wrong = llama3.replace("low_freq", "lower_freq");
+    for (rope, expected) in [
+        (r#""type": "linear", "factor": 2.0"#.to_owned(), "found \"linear\""),
+        (llama3.replace("llama3", "yarn"), "found \"yarn\""),
+        (wrong, "missing field `low_freq_factor`"),
+    ] {
+        for rope in [
+            format!(r#""rope_scaling": {{{rope}}}"#),
+            format!(r#""rope_parameters": {{{rope}, "rope_theta": 5.0}}"#),
+        ] {
+            let error = config(&rope).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
