@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_candle::lora::{Adapter, Lora, lora};
 use treedef_candle::nn::{
-    Conv1d, Conv2d, ConvOptions, ConvTranspose1d, Embedding, Initialiser, LayerNorm, Linear,
+    Conv1d, Conv2d, ConvOptions, ConvTranspose1d, Embedding, Gru, Initialiser, LayerNorm, Linear,
+    Lstm,
 };
 use treedef_candle::{load_like, save};
 
@@ -114,6 +115,20 @@ fn wrong_patterns_and_models() {
     an adapter has a rank of at least 1, not 0
     an adapter of [2, 4] and [6, 2] does not fit a weight of [6, 5] at `.blocks[1].q_proj.weight`
     the model has no `blocks.1.q_proj.weight`, for which there is an adapter
+    ");
+}
+
+/// PEFT adapts the `weight` of a module.
+#[test]
+fn recurrent_layers_get_none() {
+    let init = &mut Initialiser::new(0);
+    let errors = [
+        lora(&vec![Gru::new(3, 4, init).unwrap()], "**", 2, 4.0, 0).unwrap_err(),
+        lora(&Lstm::new(3, 4, init).unwrap(), "weight_hh_l0", 2, 4.0, 0).unwrap_err(),
+    ];
+    insta::assert_snapshot!(errors.map(first_line).join("\n"), @"
+    PEFT has no adapter for `[0].weight_ih_l0`, which is f32[12, 3] of `Gru` (leave it out of the pattern)
+    PEFT has no adapter for `.weight_hh_l0`, which is f32[16, 4] of `Lstm` (leave it out of the pattern)
     ");
 }
 

@@ -46,7 +46,8 @@ pub struct Adapter {
 
 /// Adapters for the weights that a pattern matches, or for the layers that it matches:
 /// `"**.{q_proj,v_proj}"` works for both. The name of the struct around a weight determines the layer:
-/// `Embedding`, `Conv1d`, `Conv2d`. Every other matrix belongs to a linear layer.
+/// `Embedding`, `Conv1d`, `Conv2d`. Every other matrix belongs to a linear layer; one that is not called `weight`,
+/// such as `proj: Tensor`, to a layer `proj`, which the model in Python must have.
 ///
 /// As in PEFT, `a` is uniform between ±1/√inputs, by the seed, and `b` is 0, so that new adapters change
 /// nothing; for an embedding, `a` is 0 and `b` normal. They have the dtype and the device of their weight.
@@ -54,7 +55,7 @@ pub struct Adapter {
 /// # Errors
 ///
 /// Returns an error when a pattern matches nothing or no weight; when PEFT does not support the layer, such
-/// as a transposed convolution or one in groups; when two layers have one name; when the rank is 0 or `alpha`
+/// as a transposed convolution, one in groups, or a GRU; when two layers have one name; when the rank is 0 or `alpha`
 /// is not finite; when the device fails.
 pub fn lora<T: Serialize>(
     model: &T,

@@ -31,6 +31,8 @@ impl Layer {
         };
         match (name, weight.rank()) {
             ("Embedding", 2) => Ok(Layer::Embedding),
+            // PEFT adapts the `weight` of a module, and a recurrent one has others.
+            ("Gru" | "Lstm", _) => refused(&format!(" of `{name}`")),
             (_, 2) => Ok(Layer::Linear),
             ("Conv1d", 3) | ("Conv2d", 4) => {
                 // PEFT cannot merge groups, and its own convolution has no dilation.
