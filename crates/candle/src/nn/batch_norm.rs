@@ -166,6 +166,9 @@ impl ModuleT for BatchNorm {
 impl TryFrom<candle_nn::BatchNorm> for BatchNorm {
     type Error = candle_core::Error;
 
+    /// In training, the mean of the batch is removed, also if the layer had `remove_mean` off, which candle does not
+    /// tell.
+    ///
     /// # Errors
     ///
     /// Returns an error of the device.

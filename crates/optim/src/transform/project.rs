@@ -146,10 +146,10 @@ impl Kernel<0, 0> for Nearest {
 /// Keeps the parameters in a set: the step ends at its nearest point. optax has `projections`, which are called after each
 /// step, and `keep_params_nonnegative`.
 ///
-/// The parameters end in the set exactly, in an `L2Ball` up to the rounding of their norm, also if other transforms follow, or
-/// inside `lookahead`. Of two sets for the same numbers in one chain, the last is exact. Where an [`accumulate`](crate::Optimiser::accumulate) or
-/// [`apply_if_finite`](crate::Optimiser::apply_if_finite) inside a chain makes no step, nothing is projected, but transforms
-/// that follow may still move the parameters: put them around the chain.
+/// The parameters end in the set exactly, in a ball or a simplex up to the rounding of the norm or the sum, also if other
+/// transforms follow, or inside `lookahead`. Of two sets for the same numbers in one chain, the last is exact. Where an
+/// [`accumulate`](crate::Optimiser::accumulate) or [`apply_if_finite`](crate::Optimiser::apply_if_finite) inside a chain makes
+/// no step, nothing is projected, but transforms that follow may still move the parameters: put them around the chain.
 ///
 /// A number that is infinite or NaN is an error with its path when the step is made; an empty set, when the state is.
 ///
