@@ -109,7 +109,7 @@ pub(crate) enum Command {
         /// Print every number of long tensors
         #[arg(long)]
         full: bool,
-        /// Print a document that has only these leaves
+        /// Print a document that has only these leaves, as JSON
         #[arg(long)]
         tree: bool,
         #[command(flatten)]
@@ -368,7 +368,7 @@ pub(crate) struct Limits {
     /// Maximum number of nodes; equal neighbours count as one
     #[arg(long, value_name = "N", default_value_t = 1 << 24, help_heading = "Limits")]
     max_nodes: usize,
-    /// Maximum number of bytes, also after decompression
+    /// Maximum number of bytes of a document, or of a line of JSON lines, also after decompression
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size, help_heading = "Limits")]
     max_bytes: u64,
 }
@@ -390,6 +390,11 @@ impl Limits {
 
     pub(crate) fn max_bytes(self) -> usize {
         usize::try_from(self.max_bytes).unwrap_or(usize::MAX)
+    }
+
+    /// The limits for a document that was written, which may be longer than the one that was read.
+    pub(crate) fn of_output(self) -> Self {
+        Limits { max_bytes: u64::MAX, ..self }
     }
 
     /// The same limits for the library. A tree within `max_nodes` can be printed and rebuilt.

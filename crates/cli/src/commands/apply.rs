@@ -6,7 +6,7 @@ use treedef::{ChangeKind, Diff, Edit, Leaf, Tree};
 use treedef_tensors::Source;
 
 use crate::args::{Limits, Output, ReadArgs, Report};
-use crate::color::bare_numbers;
+use crate::color::{bare_numbers, with_null};
 use crate::comparing::common_form::{restored, with_paths};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -80,7 +80,11 @@ fn to_document(
         reading.limits.expect_visits(new.treedef(), new.leaves().len())?;
         Ok(new)
     });
-    let new = new.map_err(|failure| failure.in_file(&name))?;
+    let new = new.map_err(|failure| {
+        let failure = failure.in_file(&name);
+        let message = with_null(failure.message()).replace("`()`", "`null`");
+        if format.has_null() { failure.with_message(message) } else { failure }
+    })?;
     rest.tags.drop_changed(&diff.changes);
     rest.dates.drop_moved(&diff.changes);
     write_as((&new, &rest), (&name, format), to, reading.limits, report)

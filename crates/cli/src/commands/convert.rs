@@ -230,6 +230,17 @@ pub(super) struct ConvertedDocument {
     lost: Vec<Loss>,
 }
 
+/// A part of a document as JSON. Returns its losses, too.
+pub(super) fn part_in_json(
+    part: &Tree<Leaf>,
+    from: Format,
+    limits: Limits,
+) -> Result<(Vec<u8>, Vec<Loss>)> {
+    let ConvertedDocument { bytes, lost, .. } =
+        write(part, from, Format::Json, limits, BTreeSet::new())?;
+    Ok((bytes, lost))
+}
+
 /// Writes a tree, and reads it again to find losses. `types` are lost already.
 fn write(
     tree: &Tree<Leaf>,
@@ -249,7 +260,7 @@ fn compared(
     limits: Limits,
     types: BTreeSet<String>,
 ) -> Result<ConvertedDocument> {
-    let lost = match read_within(&bytes, format, limits) {
+    let lost = match read_within(&bytes, format, limits.of_output()) {
         Ok(Document::Tree(back)) => {
             let [before, after] =
                 [tree.clone(), back].map(|it| trees::numbers(it, HalfFormat::Exact));

@@ -33,6 +33,8 @@ pub(super) struct CountedFiles {
     pub(super) has_null: bool,
     /// Whether keys are folded. Then structures do not show duplicate keys.
     pub(super) folds_keys: bool,
+    /// Whether some counts were saved before. They cannot be folded further.
+    pub(super) has_saved: bool,
     /// Why no schema allows a document, if JSON cannot hold one.
     pub(super) not_in_json: Option<String>,
 }

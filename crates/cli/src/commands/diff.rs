@@ -328,7 +328,7 @@ fn diff_trees(
     let parts = [&a, &b].into_iter().filter(|_| is_structured);
     let parts: HashSet<String> = parts.flat_map(|tree| __leaf_names(tree.treedef())).collect();
     let is_part = |key: &str| is_metadata || parts.contains(key) || __is_of_structure(key);
-    let mut lines = metadata_lines(files, options.json, is_part);
+    let mut lines = metadata_lines(files.map(TensorFile::metadata), options.json, is_part);
     lines.extend(lines_beside_values(files, is_structured, options.json)?);
     diff_values(&a, b, options, style, lines)
 }

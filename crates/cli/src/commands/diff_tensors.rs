@@ -61,7 +61,7 @@ pub(super) fn diff_tensors(
     scope: &Scope,
 ) -> Result<bool> {
     let has_metadata = |key: &str| !scope.has_rest() || __is_of_structure(key);
-    let mut lines = metadata_lines([old, new], json, has_metadata);
+    let mut lines = metadata_lines([old, new].map(TensorFile::metadata), json, has_metadata);
     lines.extend(value_lines([old, new], json, scope));
     // PyTorch's files have containers and values of their own beside the tensors.
     let changes = match [old.format, new.format] {
@@ -299,19 +299,18 @@ fn items<'s>(old: &'s TensorFile, new: &'s TensorFile) -> Result<[Tree<ComparedT
 /// The changes of the metadata, if both formats have any, without keys that are part of a
 /// structure.
 pub(super) fn metadata_lines(
-    files: [&TensorFile; 2],
+    [(format, old), (of_new, new)]: [(Format, &BTreeMap<String, String>); 2],
     json: bool,
     is_part: impl Fn(&str) -> bool,
 ) -> Vec<Line> {
-    if ![[Format::Safetensors; 2], [Format::Gguf; 2]].contains(&files.map(|file| file.format)) {
+    if format != of_new || !matches!(format, Format::Safetensors | Format::Gguf) {
         return Vec::new();
     }
-    let [old, new] = files.map(|file| &file.metadata);
     let keys = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key)));
     let changed = keys.filter(|key| old.get(*key) != new.get(*key) && !is_part(key));
     let line = |key: &String| {
         // GGUF has values of all kinds, which are printed already.
-        let text = |text: &String| match files[0].format {
+        let text = |text: &String| match format {
             Format::Gguf => text.clone(),
             _ => Leaf::from(text.as_str()).to_string(),
         };

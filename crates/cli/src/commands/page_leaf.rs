@@ -1,8 +1,10 @@
 //! The leaves of the page that `view` makes.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use treedef::{Array, Leaf, LeafKind, Tree};
+use treedef_tensors::{__is_of_structure, __leaf_names};
 
 use crate::args::Limits;
 use crate::comparing::common_form::{self, with_plain_leaves};
@@ -68,12 +70,18 @@ impl PageLeaf {
     }
 }
 
-/// The leaves of a file. `None` if it has none.
-pub(super) fn read(input: Input) -> Result<Option<Tree<PageLeaf>>> {
+/// The leaves of a file. `None` if it has none. Fills in the metadata that are not part of a structure.
+pub(super) fn read(
+    input: Input,
+    metadata: &mut BTreeMap<String, String>,
+) -> Result<Option<Tree<PageLeaf>>> {
     if matches!(input.format, Format::Safetensors | Format::Npz | Format::Npy) {
         let stored = TensorFile::open(input)?;
+        metadata.clone_from(&stored.metadata);
         // A file from the library has another structure than the names.
         if let Some(tree) = stored.structured()? {
+            let parts: HashSet<String> = __leaf_names(tree.treedef()).collect();
+            metadata.retain(|key, _| !parts.contains(key) && !__is_of_structure(key));
             return Ok(Some(tree.map(PageLeaf::Value)));
         }
         return stored

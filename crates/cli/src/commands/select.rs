@@ -16,7 +16,6 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::json::visible;
 use crate::numbers::exact;
-use crate::output;
 use crate::paths::{readable, shown as path_shown};
 use crate::reading::documents::{DocumentPlace, Documents};
 use crate::reading::input::{self, Input};
@@ -24,7 +23,9 @@ use crate::tensors::trees::{
     HalfFormat, has_arrays, numbers, of_array, with_halves, write_numbers,
 };
 
+use super::convert::part_in_json;
 use super::nearest::no_match;
+use super::print::warn_of_loss;
 use super::scope::parse;
 
 /// Longer arrays are shortened.
@@ -254,6 +255,12 @@ impl<W: Write> Selection<'_, W> {
         Ok(self.out.write_all(b"]")?)
     }
 
+    /// Prints a document as a line of JSON.
+    fn line_of(&mut self, tree: &Tree<Leaf>) -> Result<()> {
+        serde_json::to_writer(&mut self.out, tree)?;
+        Ok(self.out.write_all(b"\n")?)
+    }
+
     /// Prints the selected leaves of the part of a document at a path. Returns the part if there
     /// are none.
     fn document(
@@ -270,13 +277,20 @@ impl<W: Write> Selection<'_, W> {
         }
         self.found = true;
         if part {
-            let kept = with_empty_leaves(tree)?.filter(pattern)?;
+            let kept = without_empty_leaves(with_empty_leaves(tree)?.filter(pattern)?)?;
             let kept = numbers(kept, halves)?;
-            if place == DocumentPlace::Whole {
-                self.out.write_all(&output::write(&kept, Format::Json)?)?;
-            } else {
-                serde_json::to_writer(&mut self.out, &kept)?;
-                self.out.write_all(b"\n")?;
+            if let DocumentPlace::Line(_) = place {
+                return self.line_of(&kept).map(|()| None);
+            }
+            let (bytes, lost) = part_in_json(&kept, Format::Json, self.limits)?;
+            let name = place.in_file(self.name);
+            lost.iter().for_each(|loss| warn_of_loss(&name, loss, Format::Json));
+            if self.is_strict && !lost.is_empty() {
+                return Err(Failure::new("something would be lost (`--strict`)"));
+            }
+            match place {
+                DocumentPlace::Whole => self.out.write_all(&bytes)?,
+                _ => self.line_of(&kept)?,
             }
             return Ok(None);
         }
@@ -434,6 +448,17 @@ fn with_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
         let leaf =
             value.and_then(std::result::Result::ok).map(|value| Leaf::Opaque(Arc::new(value)));
         Ok(leaf.map_or(Edit::Keep, |leaf| Edit::Replace(Tree::leaf(leaf))))
+    })
+}
+
+/// The tree in which such leaves are nodes again.
+fn without_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+    tree.edit(|_, node, leaves| {
+        let Some(Leaf::Opaque(value)) = leaves.first().filter(|_| node.is_leaf()) else {
+            return Ok(Edit::Keep);
+        };
+        let part = Tree::<Leaf>::of(&**value)?;
+        Ok(if part.leaves().is_empty() { Edit::Replace(part) } else { Edit::Keep })
     })
 }
 

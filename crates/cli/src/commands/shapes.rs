@@ -189,6 +189,7 @@ impl CountedFiles {
             files: Vec::new(),
             has_null: true,
             folds_keys: args.fold_keys.is_some(),
+            has_saved: false,
             not_in_json: None,
         };
         for file in counts::in_order(&args.files) {
@@ -208,6 +209,7 @@ impl CountedFiles {
         let name = input.name.clone();
         let of_file = |failure: Failure| failure.in_file(&name);
         if counts::is_one(&mut input)? {
+            self.has_saved = true;
             return counts::add(self, input, args).map_err(of_file);
         }
         let (first, mut indices) = (self.tally.lines, Indices::One);
@@ -327,7 +329,8 @@ impl CountedFiles {
         }
         if all.len() > shown {
             let more = number(all.len() - shown);
-            let fewer = if args.folds.fold_lengths { "" } else { ", `--fold-lengths` has fewer" };
+            let cannot_fold = args.folds.fold_lengths || self.has_saved;
+            let fewer = if cannot_fold { "" } else { ", `--fold-lengths` has fewer" };
             let more = grouped(more);
             text += &format!(
                 "

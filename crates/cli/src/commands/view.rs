@@ -1,5 +1,6 @@
 //! `view`: a page with a collapsible tree.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use crate::paths::part_at;
 use crate::reading::input;
 
 use super::changes;
+use super::diff_tensors::metadata_lines;
 use super::page_leaf::{self, PageLeaf};
 use super::print::{report_json, write_to};
 use super::view_nodes::{Changes, NodePosition, PageTree, Traits, quoted};
@@ -31,7 +33,8 @@ pub(super) fn view(
         let message = "a page is nothing to read in a terminal, pass `--output page.html`";
         return Err(Failure::new(message));
     }
-    let (name, format, mut old, mut traits) = viewed(file, reading)?;
+    let (mut metadata, mut of_new, mut notes) = Default::default();
+    let (name, format, mut old, mut traits) = viewed(file, reading, &mut metadata)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let (title, diff) = match new {
         None => {
@@ -39,7 +42,7 @@ pub(super) fn view(
             (name.clone(), None)
         }
         Some(new) => {
-            let (new_name, new_format, new, also) = viewed(new, reading)?;
+            let (new_name, new_format, new, also) = viewed(new, reading, &mut of_new)?;
             if traits.is_gguf || also.is_gguf {
                 let message =
                     "a page has no tensors of GGUF to compare; `treedef diff` compares them";
@@ -52,10 +55,13 @@ pub(super) fn view(
             old = before?;
             let diff = old.diff(&new?);
             let changes = changes::without_renames(&diff, |path| part_at(&old, path));
+            let metadata = [(format, &metadata), (new_format, &of_new)];
+            notes = metadata_lines(metadata, false, |_| false);
             (format!("{name} → {new_name}"), Some(changes))
         }
     };
-    let page = page(&title, &old, diff.as_deref(), traits).map_err(of_file)?;
+    let notes: Vec<String> = notes.into_iter().map(|(line, _)| line).collect();
+    let page = page((&title, &notes), &old, diff.as_deref(), traits).map_err(of_file)?;
     write_to(output, page.as_bytes())?;
     if !report.json {
         return Ok(true);
@@ -65,16 +71,20 @@ pub(super) fn view(
         "output": output.map(|path| path.display().to_string()),
         "bytes": page.len(),
         "nodes": old.treedef().num_nodes(),
-        "changes": diff.map(|changes| changes.len()),
+        "changes": diff.map(|changes| changes.len() + notes.len()),
     });
     report_json(&report, output.is_some())
 }
 
 /// The name of a file, its format, its tree, and the properties of its format.
-fn viewed(file: &Path, reading: ReadArgs) -> Result<(String, Format, Tree<PageLeaf>, Traits)> {
+fn viewed(
+    file: &Path,
+    reading: ReadArgs,
+    metadata: &mut BTreeMap<String, String>,
+) -> Result<(String, Format, Tree<PageLeaf>, Traits)> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
-    let Some(tree) = page_leaf::read(input)? else {
+    let Some(tree) = page_leaf::read(input, metadata)? else {
         return Err(Failure::at(name, "it has no leaves; `show` can print it"));
     };
     let visited = reading.limits.expect_visits(tree.treedef(), tree.leaves().len());
@@ -85,9 +95,9 @@ fn viewed(file: &Path, reading: ReadArgs) -> Result<(String, Format, Tree<PageLe
 }
 
 /// The page. It contains the document as JSON, and the script creates elements when a node is
-/// unfolded.
+/// unfolded. The notes are changes without a place in the tree.
 fn page(
-    title: &str,
+    (title, notes): (&str, &[String]),
     tree: &Tree<PageLeaf>,
     diff: Option<&[Change<Tree<PageLeaf>>]>,
     traits: Traits,
@@ -97,7 +107,9 @@ fn page(
         changes.put(change);
     }
     let mut data = format!("{{\"title\":{},\"changes\":", quoted(title));
-    data += &diff.map_or(String::from("null"), |changes| changes.len().to_string());
+    let count = |changes: &[_]| (changes.len() + notes.len()).to_string();
+    data += &diff.map_or(String::from("null"), count);
+    data += &format!(",\"notes\":{}", serde_json::Value::from(notes));
     data += ",\"root\":";
     let changes = diff.map(|_| &changes);
     let place = NodePosition { key: "\"\"", repeat: 1, changes, added: false, depth: 0 };
@@ -130,7 +142,7 @@ mod tests {
     }
 
     fn page_of(text: &str) -> String {
-        page(EVIL, &tree_of(text), None, Traits::default()).unwrap()
+        page((EVIL, &[EVIL.to_owned()]), &tree_of(text), None, Traits::default()).unwrap()
     }
 
     fn data_of(page: &str) -> &str {
@@ -197,8 +209,9 @@ mod tests {
             serde_json::from_str(r#"{"w": [[1, 2, 3, 4], [5, 6, 7, 8]], "t": "a"}"#).unwrap();
         let stored = tree.clone().with_arrays().unwrap();
         assert_eq!(stored.leaves().len(), 2);
-        let pages = [tree, stored]
-            .map(|tree| page("t", &tree.map(PageLeaf::Value), None, Traits::default()).unwrap());
+        let pages = [tree, stored].map(|tree| {
+            page(("t", &[]), &tree.map(PageLeaf::Value), None, Traits::default()).unwrap()
+        });
         assert_eq!(data_of(&pages[0]), data_of(&pages[1]));
     }
 
@@ -215,7 +228,7 @@ mod tests {
     fn keys_in_headings_have_no_kinds() {
         let tree: Tree<Leaf> = serde_saphyr::from_str("{1: a, null: b, 7u8: c}").unwrap();
         let traits = Traits { has_null: true, ..Traits::default() };
-        let page = page("t", &tree.map(PageLeaf::Value), None, traits).unwrap();
+        let page = page(("t", &[]), &tree.map(PageLeaf::Value), None, traits).unwrap();
         let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
         assert_eq!(data["root"][2], "{1, 7u8, null}");
     }
@@ -238,7 +251,8 @@ mod tests {
 
     fn nodes_of_changes(old: &str, new: &str) -> serde_json::Value {
         let (old, new) = (tree_of(old), tree_of(new));
-        let page = page("t", &old, Some(&old.diff(&new).changes), Traits::default()).unwrap();
+        let page =
+            page(("t", &[]), &old, Some(&old.diff(&new).changes), Traits::default()).unwrap();
         serde_json::from_str::<serde_json::Value>(data_of(&page)).unwrap()["root"].take()
     }
 

@@ -65,6 +65,11 @@ impl TensorFile {
     }
 
     /// The names of the stored tensors.
+    /// The metadata, and the format that says what they are.
+    pub(crate) fn metadata(&self) -> (Format, &BTreeMap<String, String>) {
+        (self.format, &self.metadata)
+    }
+
     pub(crate) fn names(&self) -> HashSet<String> {
         self.tree.leaves().iter().map(|slot| slot.name.clone()).collect()
     }

@@ -111,6 +111,10 @@ pub(crate) const BAD: [&str; 2] =
 pub(crate) const TWICE: [&str; 2] =
     ["line has a key twice, and both are kept", "lines have a key twice, and both are kept"];
 
+/// The hint for documents as jq prints them.
+pub(crate) const NOT_LINES: &str =
+    " (documents over several lines: `jq -c .` writes each on one line)";
+
 /// The failure of a document in JSON, whose message ends with the position.
 pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());

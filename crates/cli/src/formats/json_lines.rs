@@ -8,7 +8,7 @@ use crate::args::{DuplicateKeys, Limits};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::formats::duplicate_keys::{self, resolved};
-use crate::formats::json::{BAD, BadLines, TWICE, json_failure, json_tree};
+use crate::formats::json::{BAD, BadLines, NOT_LINES, TWICE, json_failure, json_tree};
 use crate::numbers::long_numbers;
 use crate::tensors::trees::more_than;
 
@@ -94,8 +94,10 @@ impl<'a> Lines<'a> {
                 Err(error) => error,
             };
             if !skip_bad {
+                let is_open = matches!(line.trim_ascii(), b"{" | b"[");
+                let hint = if is_open { NOT_LINES } else { " (`--skip-bad` skips such lines)" };
                 let failure = json_failure(error).on_line(number);
-                let message = format!("{} (`--skip-bad` skips such lines)", failure.message());
+                let message = format!("{}{hint}", failure.message());
                 return Err(failure.with_message(message));
             }
             self.bad.add(BadLines::of(number, &error));

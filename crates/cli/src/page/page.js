@@ -299,6 +299,7 @@ if (data.changes !== null) {
     return status === "inside" ? true : undefined;
   });
   output.textContent = data.changes === 1 ? "1 change" : `${data.changes} changes`;
+  for (const note of data.notes) output.textContent += `; ${note}`;
   const next = document.getElementById("next");
   next.hidden = ways.length === 0;
   let at = 0;

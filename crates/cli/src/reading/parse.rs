@@ -15,7 +15,7 @@ use crate::format::Format;
 use crate::formats::cbor_numbers::of_cbor;
 use crate::formats::cbor_tags::Tags;
 use crate::formats::duplicate_keys;
-use crate::formats::json::{json_failure, json_of};
+use crate::formats::json::{NOT_LINES, json_failure, json_of, json_tree};
 use crate::formats::json_lines::{LineOptions, Lines};
 use crate::formats::json5;
 use crate::formats::toml_dates::Dates;
@@ -146,9 +146,17 @@ fn json_document(bytes: &[u8], seed: TreeSeed) -> Result<Tree<Leaf>> {
         let mut json = json_of(bytes);
         let tree = seed.deserialize(&mut json).map_err(json_failure)?;
         json.end().map_err(|error| {
-            let is_line = error.line() > 1;
+            let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let hint = match error.line() {
+                ..=1 => "",
+                _ if json_tree(first, seed).is_ok() => " (for JSON lines pass `--format jsonl`)",
+                line => {
+                    let before = bytes.split(|byte| *byte == b'\n').nth(line - 1);
+                    let is_document = before.is_some_and(|it| it.trim_ascii().starts_with(b"{"));
+                    if is_document { NOT_LINES } else { "" }
+                }
+            };
             let failure = json_failure(error);
-            let hint = if is_line { " (for JSON lines pass `--format jsonl`)" } else { "" };
             failure.with_message(format!("expected the end of the document{hint}"))
         })?;
         Ok(tree)

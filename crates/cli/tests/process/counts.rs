@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{Folder, fed, treedef};
+use crate::{Folder, fed, printed, treedef};
 
 /// Lines of a few structures. Some of them cannot be read or have a key twice.
 fn lines(random: &mut fastrand::Rng, number: usize) -> Vec<String> {
@@ -202,4 +202,17 @@ fn damaged_counts_are_an_error_or_counts() {
         let (_, said, code) = run(&["shapes", &b]);
         assert!(matches!(code, Some(0..=2)) && !said.contains("panicked"), "{code:?} {said}");
     }
+}
+
+/// Saved counts are folded or not for good.
+#[test]
+fn no_folding_of_saved_counts_is_suggested() {
+    let folder = Folder::new("saved-advice");
+    let [log, counts] = ["a.jsonl", "a.counts"].map(|name| folder.path(name));
+    fs::write(&log, "[]\n{}\n1\n").unwrap();
+    assert!(treedef(&["shapes", &log, "--save", &counts]).status().unwrap().success());
+    let rest =
+        |file: &str| printed(&["shapes", file, "--top", "1"]).lines().last().unwrap().to_owned();
+    assert_eq!(rest(&log), "… and 2 more: `--top 0` shows all, `--fold-lengths` has fewer");
+    assert_eq!(rest(&counts), "… and 2 more: `--top 0` shows all");
 }

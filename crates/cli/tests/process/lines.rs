@@ -425,3 +425,33 @@ fn a_check_that_stops_says_so() {
     let two = String::from_utf8(two.stderr).unwrap();
     assert_eq!(two, "treedef: at least 2 violations, stopped after 1 of a file (`--max`)\n");
 }
+
+/// The hints lead to lines, whatever the documents look like.
+#[test]
+fn documents_of_jq_are_named_as_such() {
+    let hint = "(documents over several lines: `jq -c .` writes each on one line)";
+    let said = |format: &str, text: &[u8]| {
+        let output = fed(&["show", "--format", format], text);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let of_jq = b"{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n";
+    assert!(said("json", of_jq).ends_with(&format!("{hint}\n")), "{}", said("json", of_jq));
+    assert!(said("jsonl", of_jq).ends_with(&format!("{hint}\n")), "{}", said("jsonl", of_jq));
+    assert!(said("json", b"{}\n{}\n").contains("`--format jsonl`"));
+    assert!(!said("json", b"{\n}\n]\n").contains('('));
+    assert!(said("jsonl", b"{\"a\": \n").contains("`--skip-bad`"));
+}
+
+/// The limit is for what is read, not for the text of the output.
+#[test]
+fn an_output_may_be_longer_than_its_input() {
+    let line = "{\"a\": \"some text of a line\"}\n";
+    let lines = line.repeat(50);
+    let output = fed(
+        &["convert", "--format", "jsonl", "-t", "yaml", "--max-bytes", "100"],
+        lines.as_bytes(),
+    );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(output.status.code(), Some(0));
+}

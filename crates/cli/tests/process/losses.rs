@@ -266,3 +266,37 @@ fn what_no_patch_has_is_told() {
         assert_eq!(told("yaml", before, after), (String::new(), Some(1)));
     }
 }
+
+/// A part is printed as JSON, which has neither numbers that are not finite nor bytes.
+#[test]
+fn losses_of_a_selected_part_are_told() {
+    let folder = Folder::new("selected");
+    let file = folder.path("a.yaml");
+    fs::write(&file, "a: .nan\nb: 1\nc: !!binary AQ==\n").unwrap();
+    let selected = |path: &str, options: &[&str]| {
+        let output = treedef(&[&["select", "--tree", path, &file], options].concat());
+        let output = { output }.output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (told.replace(&format!("treedef: {file}: "), ""), output.status.code())
+    };
+    let nan = "changed in json: f64 became null, 1 time, first at .a\n";
+    let bytes = "changed in json: bytes became a sequence, 1 time, first at .c\n";
+    assert_eq!(selected("a", &[]), (nan.to_owned(), Some(0)));
+    assert_eq!(selected("c", &[]), (bytes.to_owned(), Some(0)));
+    assert_eq!(selected("b", &["--strict"]), (String::new(), Some(0)));
+    let strict = format!("{nan}something would be lost (`--strict`)\n");
+    assert_eq!(selected("a", &["--strict"]), (strict, Some(2)));
+}
+
+/// The message has the null of the format.
+#[test]
+fn a_patch_that_does_not_fit_names_null() {
+    let folder = Folder::new("null-message");
+    let [old, new, patch] = ["o.json", "n.json", "p.json"].map(|name| folder.path(name));
+    fs::write(&old, r#"{"n": null}"#).unwrap();
+    fs::write(&new, r#"{"n": {"z": []}}"#).unwrap();
+    fs::write(&patch, printed(&["diff", "--patch", &old, &new])).unwrap();
+    let output = treedef(&["apply", &new, &patch]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("expected `null`, found `{\"z\": []}` at `.n`"), "{told}");
+}

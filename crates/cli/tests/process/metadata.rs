@@ -102,3 +102,26 @@ fn small_floats_beside_a_structure_keep_their_type() {
     let (_, told) = run(&["apply", &old, &patch, "-o", &new]);
     assert!(told.contains("the type of `w`, f8_e4m3, which is f64 there"), "{told}");
 }
+
+/// A page has the changes of the metadata, which are in no tree.
+#[test]
+fn a_page_counts_the_changes_of_metadata() {
+    let folder = Folder::new("page-metadata");
+    let [old, new, page] = ["a.safetensors", "b.safetensors", "p.html"].map(|it| folder.path(it));
+    for (path, value) in [(&old, "pt"), (&new, "np")] {
+        let header = format!(
+            "{{\"__metadata__\":{{\"format\":\"{value}\"}},\"w\":{{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}}}"
+        );
+        let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+        std::fs::write(path, [&length, header.as_bytes(), &[7]].concat()).unwrap();
+    }
+    let changes = |old: &str, new: &str| {
+        let report = printed(&["view", "--json", "-o", &page, old, new]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        report["changes"].as_u64().unwrap()
+    };
+    assert_eq!((changes(&old, &old), changes(&old, &new)), (0, 1));
+    let page = std::fs::read_to_string(&page).unwrap();
+    let note = r#""changes":1,"notes":["~ metadata \"format\": \"pt\" → \"np\""]"#;
+    assert!(page.contains(note));
+}

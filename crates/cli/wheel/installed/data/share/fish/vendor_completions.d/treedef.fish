@@ -61,7 +61,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand show" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand show" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand show" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand show" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand show" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand show" -l depth -d 'Show at most N levels' -r
 complete -c treedef -n "__fish_treedef_using_subcommand show" -l skip-bad -d 'Skip lines that cannot be read, and report their number on standard error'
 complete -c treedef -n "__fish_treedef_using_subcommand show" -l strict -d 'Fail if something would be skipped or lost: a line that cannot be read, a file that an index does not list, anything that the output format cannot store'
@@ -91,7 +91,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand summary" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand summary" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand summary" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand summary" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand summary" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand summary" -l skip-bad -d 'Skip lines that cannot be read, and report their number on standard error'
 complete -c treedef -n "__fish_treedef_using_subcommand summary" -l strict -d 'Fail if something would be skipped or lost: a line that cannot be read, a file that an index does not list, anything that the output format cannot store'
 complete -c treedef -n "__fish_treedef_using_subcommand summary" -l follow-links -d 'Follow symbolic links that lead out of the folder of a checkpoint'
@@ -119,7 +119,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l fold-keys -d 'Treat the keys of a map as data if there are more than N: `{*: f64}`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l elements -d 'Treat each element of the outermost sequence (or of the one at PATH) as a document' -r
 complete -c treedef -n "__fish_treedef_using_subcommand shapes" -l top -d 'Show at most N structures; 0 for all' -r
@@ -160,7 +160,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand diff" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand diff" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l rtol -d 'Allow numbers to differ by up to X times the old number' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l atol -d 'Allow numbers to differ by up to X' -r
 complete -c treedef -n "__fish_treedef_using_subcommand diff" -l ulps -d 'Allow floats to be up to N steps apart' -r
@@ -218,7 +218,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand apply" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand apply" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l skip-bad -d 'Skip lines that cannot be read, and report their number on standard error'
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l strict -d 'Fail if something would be skipped or lost: a line that cannot be read, a file that an index does not list, anything that the output format cannot store'
 complete -c treedef -n "__fish_treedef_using_subcommand apply" -l follow-links -d 'Follow symbolic links that lead out of the folder of a checkpoint'
@@ -249,7 +249,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand check" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand check" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l at -d 'Compare only the part at PATH, e.g. `model` in a training checkpoint. If only one side has PATH, compare it with the whole other document' -r
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l only -d 'Compare only the parts that match PATH, a path as in `select`. May be repeated' -r
 complete -c treedef -n "__fish_treedef_using_subcommand check" -l ignore -d 'Ignore the parts that match PATH. May be repeated' -r
@@ -284,12 +284,12 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand select" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand select" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l skip-bad -d 'Skip lines that cannot be read, and report their number on standard error'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l strict -d 'Fail if something would be skipped or lost: a line that cannot be read, a file that an index does not list, anything that the output format cannot store'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l follow-links -d 'Follow symbolic links that lead out of the folder of a checkpoint'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l full -d 'Print every number of long tensors'
-complete -c treedef -n "__fish_treedef_using_subcommand select" -l tree -d 'Print a document that has only these leaves'
+complete -c treedef -n "__fish_treedef_using_subcommand select" -l tree -d 'Print a document that has only these leaves, as JSON'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -l json -d 'Print JSON'
 complete -c treedef -n "__fish_treedef_using_subcommand select" -s h -l help -d 'Print help'
 complete -c treedef -n "__fish_treedef_using_subcommand convert" -s f -l format -d 'Input format [default: by extension]' -r -f -a "json\t'JSON: one document'
@@ -314,7 +314,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand convert" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand convert" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand convert" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand convert" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand convert" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand convert" -s o -l output -d 'Output file; its extension tells the format [default: standard output]' -r -F
 complete -c treedef -n "__fish_treedef_using_subcommand convert" -s t -l to -d 'Output format [default: by extension]' -r -f -a "json\t'JSON: one document'
 json5\t'JSON5, and JSON with comments'
@@ -362,7 +362,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l tensors -d 'Print the SHA-256 of the bytes of each tensor, and of the text of each other value'
 complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l skip-bad -d 'Skip lines that cannot be read, and report their number on standard error'
 complete -c treedef -n "__fish_treedef_using_subcommand fingerprint" -l strict -d 'Fail if something would be skipped or lost: a line that cannot be read, a file that an index does not list, anything that the output format cannot store'
@@ -391,7 +391,7 @@ last\t'Keep the last'"
 complete -c treedef -n "__fish_treedef_using_subcommand view" -l variant -d 'The variant of a model in a folder, e.g. `fp16` for `model.fp16.safetensors`' -r
 complete -c treedef -n "__fish_treedef_using_subcommand view" -l max-depth -d 'Maximum nesting depth, up to 256' -r
 complete -c treedef -n "__fish_treedef_using_subcommand view" -l max-nodes -d 'Maximum number of nodes; equal neighbours count as one' -r
-complete -c treedef -n "__fish_treedef_using_subcommand view" -l max-bytes -d 'Maximum number of bytes, also after decompression' -r
+complete -c treedef -n "__fish_treedef_using_subcommand view" -l max-bytes -d 'Maximum number of bytes of a document, or of a line of JSON lines, also after decompression' -r
 complete -c treedef -n "__fish_treedef_using_subcommand view" -s o -l output -d 'Output file [default: standard output]' -r -F
 complete -c treedef -n "__fish_treedef_using_subcommand view" -l skip-bad -d 'Skip lines that cannot be read, and report their number on standard error'
 complete -c treedef -n "__fish_treedef_using_subcommand view" -l strict -d 'Fail if something would be skipped or lost: a line that cannot be read, a file that an index does not list, anything that the output format cannot store'
