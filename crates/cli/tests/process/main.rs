@@ -443,7 +443,10 @@ fn a_patch_between_formats_applies() {
         std::fs::write(&old, bytes).unwrap();
         std::fs::write(&patch, printed(&["diff", "--patch", &old, &json])).unwrap();
         let apply = treedef(&["apply", &old, &patch, "-o", &made]).output().unwrap();
-        assert_eq!(String::from_utf8(apply.stderr).unwrap(), "", "{format}");
+        let told = String::from_utf8(apply.stderr).unwrap();
+        let tuple = "structs and tuples of RON, which are maps and lists there\n";
+        let is_told = if format == "ron" { told.ends_with(tuple) } else { told.is_empty() };
+        assert!(is_told && told.lines().count() <= 1, "{format}: {told}");
         assert_eq!(printed(&["diff", &made, &json]), "", "{format}");
     }
 }
