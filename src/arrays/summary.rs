@@ -18,7 +18,8 @@ struct Summary<'a, L>(&'a Tree<L>);
 
 impl<L: LeafType> Tree<L> {
     /// The tree in few lines: an array of more than six elements is its kind, its shape and
-    /// statistics of its numbers. Their kind is `number` if they have several.
+    /// statistics of its numbers. The kind is `number` for several of the kinds that documents have: `u64`, `i64`
+    /// and `f64`.
     ///
     /// These are the mean, the standard deviation (sd) and the range of the finite numbers, rounded
     /// to three digits, and how many numbers are zero, NaN or infinite. `{:#}` prints one field a
@@ -106,7 +107,9 @@ fn summary_of<L: LeafType>(leaves: &[L], node: NodeRef<'_>) -> Option<String> {
     let kind = match leaves.first()?.kind() {
         kind if have_one_kind(kinds()) => kind.name(),
         // In a document, each number has a kind of its own.
-        _ if kinds().all(LeafKind::is_number) => "number",
+        _ if kinds().all(|kind| matches!(kind, LeafKind::U64 | LeafKind::I64 | LeafKind::F64)) => {
+            "number"
+        }
         _ => return None,
     };
     Some(format!("{kind}[{}]{}", joined(&shape, ", "), statistics_of(scalars)))
