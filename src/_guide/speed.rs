@@ -138,7 +138,7 @@
 //! inside of other options, newtypes and boxes. `One` is a newtype, and `Unit` has three unit variants.
 //!
 //! `to_value` does not support pairs as keys. A map with 300 pairs as keys costs 1,518 instructions per leaf with `flatten`,
-//! and 836 with `flatten_like`.
+//! and 856 with `flatten_like`.
 //!
 //! # Build time of a type
 //!
