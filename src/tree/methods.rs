@@ -1014,10 +1014,15 @@ impl<L> Tree<L> {
     pub fn replace(&mut self, path: impl ToPath, new: Tree<L>) -> Result<Tree<L>> {
         let path = self.treedef.resolve(path)?;
         let replaced = self.treedef.replace(&path, &new.treedef)?;
-        let node = self.treedef.node(&path)?;
+        self.exchange(&path, replaced, new.leaves)
+    }
+
+    /// Sets the structure, in which the node at an existing path has other leaves. Returns the old subtree.
+    fn exchange(&mut self, path: &Path, edited: TreeDef, new: Vec<L>) -> Result<Tree<L>> {
+        let node = self.treedef.node(path)?;
         let (old, range) = (node.to_treedef(), node.leaf_range());
-        let taken = self.leaves.splice(range, new.leaves).collect();
-        self.treedef = replaced;
+        let taken = self.leaves.splice(range, new).collect();
+        self.treedef = edited;
         Ok(Tree::from_parts(old, taken))
     }
 
@@ -1246,15 +1251,12 @@ impl<L> Tree<L> {
     pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
         let path = self.treedef.resolve(path)?;
         let Some(above) = path.parent() else { return Err(nothing_left()) };
-        let (parent, node) = (self.treedef.node(&above)?, self.treedef.node(&path)?);
+        let parent = self.treedef.node(&above)?;
         let position = path.keys().last().and_then(|key| parent.position(key)).or_bug();
         let rebuilt = self.treedef.rebuilt(&above, |builder, parent| {
             insert_without(builder, parent, position).map_err(|error| error.at(above.clone()))
         })?;
-        let (old, range) = (node.to_treedef(), node.leaf_range());
-        let taken = self.leaves.drain(range).collect();
-        self.treedef = rebuilt;
-        Ok(Tree::from_parts(old, taken))
+        self.exchange(&path, rebuilt, Vec::new())
     }
 
     /// Replaces or removes subtrees, as `f` returns for each node, and returns the old ones with

@@ -8,7 +8,7 @@ use treedef::__private::OrBug;
 /// No text, and no bytes that a value has.
 pub(crate) const MARK: &[u8] = b"\xff\xfetreedef_python::MARK";
 
-/// An error, which may be that of a variant before the right one.
+/// An error of a type, or of a variant that serde tried before the right one.
 pub(crate) struct Failure {
     /// How many values were in buffers.
     pub(crate) values: usize,

@@ -33,7 +33,7 @@ use super::print::{print, print_json, write_json};
 use super::renames::{Renames, suggest};
 use super::scope::{HasStructure, Scope, units};
 
-/// What is compared and printed of values.
+/// How values are compared, and how the changes are printed.
 #[derive(Clone, Copy)]
 pub(super) struct Options<'a> {
     pub(super) tolerance: Tolerance,

@@ -80,7 +80,7 @@ impl TensorFile {
         self.with_tied(aliases)
     }
 
-    /// The same tensors, with tied ones also at those of their names that another file has.
+    /// The same tensors. A tied tensor is also at its other names, if another file has these.
     pub(crate) fn with_aliases_in(self, names: &HashSet<String>) -> Result<Self> {
         let mut aliases = self.checkpoint.aliases();
         aliases.retain(|alias, _| names.contains(alias));

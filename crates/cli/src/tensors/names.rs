@@ -143,7 +143,7 @@ impl<T> NameTree<T> {
     }
 }
 
-/// The tree of names with those aliases that another tree has, such as that of a format without ties.
+/// The tree of names, with the aliases that another tree has, such as the tree of an npz file, which has no ties.
 pub(crate) fn with_ties<T: Clone>(
     tree: &Tree<T>,
     aliases: &BTreeMap<String, String>,

@@ -48,7 +48,7 @@ impl<'py> ObjectDeserializer<'_, 'py> {
         context.buffered.next(
             || at.path(),
             |structure| {
-                // The steps before it are those of the values around it, if these are in the buffer, too.
+                // If the value around it is in the buffer, too, that value has hashed the steps before.
                 if context.buffered.is_inside.get() {
                     at.hash_step(structure);
                 } else {

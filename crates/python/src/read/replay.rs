@@ -63,12 +63,12 @@ impl Replay {
         self.failures.iter().filter_map(|failure| failure.request.as_deref())
     }
 
-    /// Whether another variant than that of the first request may have been read: otherwise, the refusal is the error.
+    /// Whether a variant after the first request may have been read. If not, the error is the refusal of the mark.
     fn has_variants(&self) -> bool {
         !self.error.as_ref().is_some_and(|error| matches!(error.origin(), Origin::Value(_)))
     }
 
-    /// The types of which one is that of the number in whose place the mark is. None if no type requested it.
+    /// The types that the number in place of the mark may have. None if no type requested it.
     fn number_types(&self, unmarked: &Unmarked<impl FnOnce() -> Replay>) -> Vec<&str> {
         let Some(first) = self.failures.iter().find(|failure| failure.request.is_some()) else {
             return Vec::new();
