@@ -105,6 +105,11 @@ fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)
 }
 
+/// Whether two structures without maps are the same, within the same limits.
+fn is_same_structure(a: &TreeDef, b: &TreeDef) -> bool {
+    a == b && a.limits == b.limits
+}
+
 /// Whether two equal values also agree in what equality ignores: the limits, and the orders in which the entries of
 /// all maps came.
 fn have_equal_details(a: &Value, b: &Value) -> bool {
@@ -260,16 +265,13 @@ impl LabelTable {
     ) -> bool {
         let known = self.value(number).map(|value| &value.0);
         let Some(Content::Tree(treedef, leaves)) = known else { return false };
-        treedef == structure && treedef.limits == structure.limits && **leaves == *own
+        is_same_structure(treedef, structure) && **leaves == *own
     }
 
     /// The structure of the label of that number, if it is equal to this one.
     pub(super) fn shared(&self, number: usize, structure: &TreeDef) -> Option<&Arc<TreeDef>> {
         match &self.value(number)?.0 {
-            Content::Tree(treedef, _) => {
-                let is_same = **treedef == *structure && treedef.limits == structure.limits;
-                is_same.then_some(treedef)
-            }
+            Content::Tree(treedef, _) if is_same_structure(treedef, structure) => Some(treedef),
             _ => None,
         }
     }

@@ -91,8 +91,8 @@ fn plain(tree: Tree<Leaf>, to: Format) -> Result<Tree<Leaf>> {
     if to == Format::Tree { Ok(tree) } else { trees::numbers(tree, halves) }
 }
 
-/// The types that the target does not keep: a text keeps no short floats, and only files of tensors have small floats and the
-/// dates and texts of numpy. Other losses of types are found by reading the output.
+/// The types that the target does not keep: a text keeps no short floats, and only files of tensors have small
+/// floats and the dates and texts of numpy. Other losses of types are found by reading the output.
 fn halves(to: Format, types: BTreeSet<String>) -> BTreeSet<String> {
     let is_of_numpy = |dtype: &str| {
         ["str", "bytes", "datetime64", "timedelta64"].iter().any(|start| dtype.starts_with(start))
